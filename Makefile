@@ -1,0 +1,61 @@
+# make demo   learn a pendulum controller from 100 random episodes, evaluate it, export it, write a report
+# make test   everything that CI runs
+# make bench  our times beside our peers'
+# make lint   ruff and mypy alone
+# Each target sets up .venv by itself; a second run costs seconds.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+CORE := $(wildcard core/src/* core/bindings/* core/include/policyforest/*) CMakeLists.txt
+CPP_TESTS := $(wildcard tests/cpp/*)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: demo test test-cpp test-python bench lint clean
+
+demo: $(VENV)/.installed
+	$(BIN)/python -m policyforest.demo
+
+test: lint test-cpp test-python
+
+test-cpp: build/cpp/.passed build/cpp-sanitized/.passed
+
+test-python: $(VENV)/.installed
+	$(BIN)/python -m pytest -n 2 tests
+
+bench: $(VENV)/.installed-bench
+	$(BIN)/python benchmarks/bench_core.py
+
+lint: $(VENV)/.installed
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/mypy
+
+clean:
+	rm -rf build $(VENV) demo bench-results
+
+$(VENV)/.created:
+	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed")'
+	$(PYTHON) -m venv $(VENV)
+	touch $@
+
+$(VENV)/.build-tools: $(VENV)/.created
+	$(BIN)/pip install -q "scikit-build-core>=0.10" "nanobind>=2.2" "numpy>=2.0" "cmake>=3.18" ninja
+	touch $@
+
+$(VENV)/.installed: $(VENV)/.build-tools pyproject.toml $(CORE)
+	$(BIN)/pip install -q --no-build-isolation -Cbuild-dir=build/python -e ".[test]"
+	touch $@
+
+$(VENV)/.installed-bench: $(VENV)/.installed
+	$(BIN)/pip install -q --no-build-isolation -Cbuild-dir=build/python -e ".[test,bench]"
+	touch $@
+
+build/cpp/.passed build/cpp-sanitized/.passed: build/%/.passed: $(VENV)/.build-tools $(CORE) $(CPP_TESTS)
+	$(BIN)/cmake -S . -B build/$* -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DPOLICYFOREST_PYTHON=OFF \
+	  -DPOLICYFOREST_TESTS=ON -DPOLICYFOREST_SANITIZE=$(if $(findstring sanitized,$*),ON,OFF) > build-$*.log 2>&1 \
+	  || { cat build-$*.log; exit 1; }
+	rm build-$*.log
+	$(BIN)/cmake --build build/$* -- --quiet
+	$(BIN)/ctest --test-dir build/$* --output-on-failure
+	touch $@

@@ -1,0 +1,58 @@
+#include <nanobind/stl/vector.h>
+
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+#include "bindings.hpp"
+#include "numpy_rows.hpp"
+#include "policyforest/controller.hpp"
+
+namespace policyforest {
+
+namespace {
+
+void make_controller(Controller* self, const std::vector<const NativeForest*>& forests, Rows2 action_box, Rows2 period) {
+  std::vector<const Forest*> members;
+  for (const NativeForest* f : forests) members.push_back(&f->forest);
+  std::vector<Period> periods;
+  for (std::size_t d = 0; d < period.shape(0); ++d) periods.push_back({period(d, 0), period(d, 1)});
+  new (self) Controller(members, to_box(action_box), std::move(periods));
+}
+
+nb::object act(const Controller& self, nb::handle state) {
+  const double* numbers = vector_data(state.ptr(), static_cast<Py_ssize_t>(self.n_states()));
+  if (!numbers)
+    throw std::invalid_argument("state: must be a contiguous float64 array of shape (" +
+                                std::to_string(self.n_states()) + ",)");
+  for (std::size_t d = 0; d < self.n_states(); ++d)
+    if (!std::isfinite(numbers[d])) throw std::invalid_argument("state: holds NaN or infinity at " + std::to_string(d));
+  double* action = nullptr;
+  const nb::object result = nb::steal(new_vector(static_cast<Py_ssize_t>(self.n_actions()), &action));
+  if (!result.is_valid()) throw nb::python_error();
+  self.act(numbers, action);
+  return result;
+}
+
+auto act_batch(const Controller& self, Rows2 states) {
+  const std::size_t n = states.shape(0);
+  std::vector<double> out(n * self.n_actions());
+  {
+    const nb::gil_scoped_release release;
+    self.act_many(states.data(), n, out.data());
+  }
+  return to_numpy(std::move(out), {n, self.n_actions()});
+}
+
+}  // namespace
+
+void register_controller(nb::module_& m) {
+  nb::class_<Controller>(m, "Controller")
+      .def("__init__", make_controller, nb::arg("forests"), nb::arg("action_box"), nb::arg("period"))
+      .def_prop_ro("n_states", &Controller::n_states)
+      .def_prop_ro("n_actions", &Controller::n_actions)
+      .def("act", act)
+      .def("act_batch", act_batch, nb::arg("states"));
+}
+
+}  // namespace policyforest

@@ -1,0 +1,19 @@
+// The module policyforest._core: one register_* a room, nothing else.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings.hpp"
+#include "numpy_rows.hpp"
+#include "policyforest/kernels.hpp"
+
+NB_MODULE(_core, m) {
+  using namespace policyforest;
+  if (!import_numpy()) throw nb::python_error();
+  m.def("simd_path", [] { return std::string(kernels().name); });
+  register_forest(m);
+  register_grow(m);
+  register_algebra(m);
+  register_best_action(m);
+  register_controller(m);
+  register_dynamics(m);
+}

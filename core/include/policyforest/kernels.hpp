@@ -1,0 +1,56 @@
+// The loops that growing spends its time in, compiled once for each instruction set and chosen at run time.
+//
+// All versions return the same bits: sums run over eight virtual lanes (lane j takes elements j, j + 8, …) that
+// are joined in a fixed order, and nothing is contracted into fused multiply-adds.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace policyforest {
+
+// Up to this rank one pass with two short sorted lists beats quickselect.
+inline constexpr std::size_t kMaxListedRank = 32;
+
+struct Summary {
+  double sum, min, max;
+};
+
+struct LowerSums {
+  double weight;      // of the samples with x <= split: their number, or the sum of their weights
+  double sum;         // of z, or of weight * z
+  std::size_t count;  // their number
+};
+
+struct Kernels {
+  const char* name;
+  Summary (*summary)(const double* v, std::size_t n);
+  double (*squared_deviation)(const double* v, std::size_t n, double mean);
+  double (*dot)(const double* v, const double* w, std::size_t n);
+  LowerSums (*lower_sums)(const double* x, double split, const double* z, std::size_t n);
+  LowerSums (*lower_sums_weighted)(const double* x, double split, const double* z, const double* weight,
+                                   std::size_t n);
+  // The rank-th smallest and rank-th largest of v, 1 <= rank <= kMaxListedRank.
+  void (*order_statistics)(const double* v, std::size_t n, std::size_t rank, double& low, double& high);
+  // Moves n rows of several columns, `stride` numbers apart: rows with from[key * stride + row] <= split go to the
+  // front of `to` in their order, the others to its end in reverse.
+  void (*partition)(const double* from, double* to, std::size_t n, std::size_t n_columns, std::size_t stride,
+                    std::size_t key, double split);
+  // Bit i tells whether x[i] <= split, i < n <= 64; x must be readable up to the next multiple of 8.
+  std::uint64_t (*lower_bits)(const double* x, double split, std::size_t n);
+  // Bit i tells whether ranks[i] < rank, i < 64; ranks are at most 127.
+  std::uint64_t (*ranks_below)(const std::uint8_t* ranks, int rank);
+  // to[i] = table[numbers[i]], i < 64; numbers are below 64.
+  void (*look_up)(const std::uint8_t* table, const std::uint8_t* numbers, std::uint8_t* to);
+  // A permutation that sorts n <= 64 numbers up to 1/1023 of their range, unless that or its inverse is no double:
+  // places[i] is where v[i] goes.
+  void (*rough_ranks)(const double* v, std::size_t n, std::uint8_t* places);
+};
+
+// The best version this processor runs.
+const Kernels& kernels();
+// Every version this processor runs, the plain one first.
+std::vector<const Kernels*> available_kernels();
+
+}  // namespace policyforest

@@ -1,0 +1,29 @@
+#include "policyforest/grow.hpp"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "policyforest/parallel.hpp"
+#include "tree_grower.hpp"
+
+namespace policyforest {
+
+Forest grow(const TrainingSet& data, const GrowParameters& parameters, const Box& box, std::size_t n_threads,
+            const std::atomic<bool>* cancel) {
+  std::vector<Tree> trees(parameters.n_trees);
+  const auto grow_all = [&](auto make_grower) {
+    parallel_for(trees.size(), n_threads, [&] {
+      return [&, grower = std::shared_ptr(make_grower())](std::size_t k) {
+        trees[k] = (*grower)(parameters.first_tree + k);
+      };
+    });
+  };
+  if (parameters.linear)
+    grow_all([&] { return std::make_shared<TreeGrower<LinearModel>>(data, parameters, cancel, data.n_inputs); });
+  else
+    grow_all([&] { return std::make_shared<TreeGrower<ConstantModel>>(data, parameters, cancel); });
+  return Forest(std::move(trees), box);
+}
+
+}  // namespace policyforest

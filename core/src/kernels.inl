@@ -1,0 +1,365 @@
+// Bodies of the kernels, in the vector notation of GCC and Clang, which each instruction set gets compiled
+// from; included by kernels_*.cpp with PF_KERNELS_NAME and PF_KERNELS_VARIABLE defined. Nothing here may
+// instantiate a template of the standard library that the compiler could emit out of line: the linker keeps one
+// copy of such a function for the whole program, and it could be the one with the newer instructions.
+#include <cstring>
+#include <limits>
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+#include "policyforest/kernels.hpp"
+
+namespace policyforest {
+namespace {
+
+using Lanes = double __attribute__((vector_size(32)));
+using Mask = long long __attribute__((vector_size(32)));
+
+inline Lanes load(const double* p) {
+  Lanes v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
+inline Lanes where(Mask mask, Lanes v) {
+  Mask bits;
+  std::memcpy(&bits, &v, sizeof bits);
+  bits &= mask;
+  std::memcpy(&v, &bits, sizeof v);
+  return v;
+}
+inline unsigned bits_of(Mask m) {
+#if defined(__AVX2__)
+  __m256d v;
+  std::memcpy(&v, &m, sizeof v);
+  return static_cast<unsigned>(_mm256_movemask_pd(v));
+#else
+  return static_cast<unsigned>((m[0] & 1) | (m[1] & 2) | (m[2] & 4) | (m[3] & 8));
+#endif
+}
+inline Lanes smaller(Lanes a, Lanes b) { return a < b ? a : b; }
+inline Lanes larger(Lanes a, Lanes b) { return a > b ? a : b; }
+inline Lanes broadcast(double v) { return Lanes{v, v, v, v}; }
+
+// Eight lanes as two vectors; `join` adds them in the order that every version uses.
+struct Sum {
+  Lanes a{}, b{};
+  double join() const {
+    const Lanes s = a + b;
+    return (s[0] + s[2]) + (s[1] + s[3]);
+  }
+};
+
+// Copies the last n % 8 elements into a full block so that tails take the same lanes as everything else.
+inline void load_tail(const double* v, std::size_t n, double fill, double* block) {
+  for (std::size_t j = 0; j < 8; ++j) block[j] = j < n ? v[j] : fill;
+}
+
+Summary summary(const double* v, std::size_t n) {
+  Sum sum;
+  Lanes low = broadcast(v[0]), high = low;
+  const auto take = [&](const double* p) {
+    const Lanes p0 = load(p), p1 = load(p + 4);
+    low = smaller(smaller(p0, p1), low);
+    high = larger(larger(p0, p1), high);
+    return Sum{p0, p1};
+  };
+  std::size_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    const Sum block = take(v + i);
+    sum.a += block.a;
+    sum.b += block.b;
+  }
+  if (i < n) {
+    double block[8];
+    load_tail(v + i, n - i, v[0], block);
+    take(block);
+    load_tail(v + i, n - i, 0.0, block);
+    sum.a += load(block);
+    sum.b += load(block + 4);
+  }
+  Summary result{sum.join(), low[0], high[0]};
+  for (int j = 1; j < 4; ++j) {
+    if (low[j] < result.min) result.min = low[j];
+    if (high[j] > result.max) result.max = high[j];
+  }
+  return result;
+}
+
+double squared_deviation(const double* v, std::size_t n, double mean) {
+  Sum sum;
+  const Lanes m = broadcast(mean);
+  const auto add = [&](const double* p) {
+    const Lanes d0 = load(p) - m, d1 = load(p + 4) - m;
+    sum.a += d0 * d0;
+    sum.b += d1 * d1;
+  };
+  std::size_t i = 0;
+  for (; i + 8 <= n; i += 8) add(v + i);
+  if (i < n) {
+    double block[8];
+    load_tail(v + i, n - i, mean, block);
+    add(block);
+  }
+  return sum.join();
+}
+
+double dot(const double* v, const double* w, std::size_t n) {
+  Sum sum;
+  const auto add = [&](const double* p, const double* q) {
+    sum.a += load(p) * load(q);
+    sum.b += load(p + 4) * load(q + 4);
+  };
+  std::size_t i = 0;
+  for (; i + 8 <= n; i += 8) add(v + i, w + i);
+  if (i < n) {
+    double block_v[8], block_w[8];
+    load_tail(v + i, n - i, 0.0, block_v);
+    load_tail(w + i, n - i, 0.0, block_w);
+    add(block_v, block_w);
+  }
+  return sum.join();
+}
+
+std::size_t count_of(Mask negative_counts) {
+  return static_cast<std::size_t>(-(negative_counts[0] + negative_counts[1] + negative_counts[2] +
+                                    negative_counts[3]));
+}
+
+LowerSums lower_sums(const double* x, double split, const double* z, std::size_t n) {
+  Sum sum;
+  Mask counts{};
+  const Lanes v = broadcast(split);
+  const auto add = [&](const double* px, const double* pz) {
+    const Mask m0 = load(px) <= v, m1 = load(px + 4) <= v;
+    sum.a += where(m0, load(pz));
+    sum.b += where(m1, load(pz + 4));
+    counts += m0 + m1;
+  };
+  std::size_t i = 0;
+  for (; i + 8 <= n; i += 8) add(x + i, z + i);
+  if (i < n) {
+    double block_x[8], block_z[8];
+    load_tail(x + i, n - i, std::numeric_limits<double>::infinity(), block_x);
+    load_tail(z + i, n - i, 0.0, block_z);
+    add(block_x, block_z);
+  }
+  const std::size_t count = count_of(counts);
+  return {static_cast<double>(count), sum.join(), count};
+}
+
+LowerSums lower_sums_weighted(const double* x, double split, const double* z, const double* weight,
+                              std::size_t n) {
+  Sum sum, weights;
+  Mask counts{};
+  const Lanes v = broadcast(split);
+  const auto add = [&](const double* px, const double* pz, const double* pw) {
+    const Mask m0 = load(px) <= v, m1 = load(px + 4) <= v;
+    const Lanes w0 = where(m0, load(pw)), w1 = where(m1, load(pw + 4));
+    weights.a += w0;
+    weights.b += w1;
+    sum.a += w0 * load(pz);
+    sum.b += w1 * load(pz + 4);
+    counts += m0 + m1;
+  };
+  std::size_t i = 0;
+  for (; i + 8 <= n; i += 8) add(x + i, z + i, weight + i);
+  if (i < n) {
+    double block_x[8], block_z[8], block_w[8];
+    load_tail(x + i, n - i, std::numeric_limits<double>::infinity(), block_x);
+    load_tail(z + i, n - i, 0.0, block_z);
+    load_tail(weight + i, n - i, 0.0, block_w);
+    add(block_x, block_z, block_w);
+  }
+  return {weights.join(), sum.join(), count_of(counts)};
+}
+
+// For a few dozen numbers: how many are smaller than each of them, four at a time and without a branch. The
+// rank-th smallest is the largest number with fewer than `rank` smaller ones.
+void order_statistics_of_few(const double* v, std::size_t n, std::size_t rank, double& low, double& high) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const long long low_limit = static_cast<long long>(rank), high_limit = static_cast<long long>(n - rank + 1);
+  Lanes lows = broadcast(-kInfinity), highs = lows;
+  for (std::size_t j = 0; j < n; j += 4) {
+    double block[4] = {-kInfinity, -kInfinity, -kInfinity, -kInfinity};  // never the largest of anything
+    if (j + 4 > n)
+      for (std::size_t l = 0; j + l < n; ++l) block[l] = v[j + l];
+    const Lanes p = load(j + 4 > n ? block : v + j);
+    Mask negative_counts{};
+    for (std::size_t i = 0; i < n; ++i) negative_counts += broadcast(v[i]) < p;
+    const Lanes none = broadcast(-kInfinity);
+    lows = larger(-negative_counts < low_limit ? p : none, lows);
+    highs = larger(-negative_counts < high_limit ? p : none, highs);
+  }
+  low = lows[0];
+  high = highs[0];
+  for (int l = 1; l < 4; ++l) {
+    if (lows[l] > low) low = lows[l];
+    if (highs[l] > high) high = highs[l];
+  }
+}
+
+// Puts a value that is smaller than the last of `rank` sorted ones into its place among them.
+inline void insert_sorted(double* kept, std::size_t rank, double value) {
+  std::size_t j = rank - 1;
+  for (; j > 0 && kept[j - 1] > value; --j) kept[j] = kept[j - 1];
+  kept[j] = value;
+}
+
+void order_statistics(const double* v, std::size_t n, std::size_t rank, double& low, double& high) {
+  if (rank == 1) {
+    const Summary s = summary(v, n);
+    low = s.min;
+    high = s.max;
+    return;
+  }
+  constexpr std::size_t kFew = 48;
+  if (n <= kFew) return order_statistics_of_few(v, n, rank, low, high);
+  double smallest[kMaxListedRank], largest[kMaxListedRank];  // largest: negated
+  for (std::size_t j = 0; j < rank; ++j) smallest[j] = largest[j] = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < n; ++i) {
+    if (v[i] < smallest[rank - 1]) insert_sorted(smallest, rank, v[i]);
+    if (-v[i] < largest[rank - 1]) insert_sorted(largest, rank, -v[i]);
+  }
+  low = smallest[rank - 1];
+  high = -largest[rank - 1];
+}
+
+std::uint64_t lower_bits(const double* x, double split, std::size_t n) {
+  const Lanes v = broadcast(split);
+  std::uint64_t bits = 0;
+  for (std::size_t i = 0; i < n; i += 8) {
+    const unsigned byte = bits_of(load(x + i) <= v) | bits_of(load(x + i + 4) <= v) << 4;
+    bits |= static_cast<std::uint64_t>(byte) << i;
+  }
+  return n == 64 ? bits : bits & ((std::uint64_t{1} << n) - 1);
+}
+
+std::uint64_t ranks_below(const std::uint8_t* ranks, int rank) {
+  std::uint64_t bits = 0;
+#if defined(__AVX2__)
+  const __m256i limit = _mm256_set1_epi8(static_cast<char>(rank));
+  for (int half = 0; half < 2; ++half) {
+    const __m256i r = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(ranks + 32 * half));
+    const auto mask = static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_cmpgt_epi8(limit, r)));
+    bits |= static_cast<std::uint64_t>(mask) << 32 * half;
+  }
+#else
+  for (int i = 0; i < 64; ++i) bits |= static_cast<std::uint64_t>(ranks[i] < rank) << i;
+#endif
+  return bits;
+}
+
+// Each number becomes a 16-bit key, ten bits of its place in the range and six of its own number, so that no two
+// are equal; its rank is how many keys are smaller, counted for 32 numbers at a time.
+void rough_ranks(const double* v, std::size_t n, std::uint8_t* places) {
+  using Keys = std::int16_t __attribute__((vector_size(32)));
+  const Summary s = summary(v, n);
+  const double range = s.max - s.min, scale = 1023.0 / range;
+  constexpr double kMax = std::numeric_limits<double>::max();
+  if (!(range <= kMax && scale <= kMax)) {  // too far or too near each other
+    for (std::size_t i = 0; i < n; ++i) places[i] = static_cast<std::uint8_t>(i);
+    return;
+  }
+  alignas(32) std::int16_t keys[64];
+  for (std::size_t i = 0; i < n; ++i)
+    keys[i] = static_cast<std::int16_t>((static_cast<int>((v[i] - s.min) * scale) << 6) + static_cast<int>(i) - 32768);
+  for (std::size_t i = n; i < 64; ++i) keys[i] = std::numeric_limits<std::int16_t>::max();
+  for (std::size_t i = 0; i < n; i += 32) {
+    Keys k0, k1, count0{}, count1{};
+    std::memcpy(&k0, keys + i, sizeof k0);
+    std::memcpy(&k1, keys + i + 16, sizeof k1);
+    for (std::size_t j = 0; j < n; ++j) {
+      const Keys key = keys[j] - Keys{};
+      count0 -= key < k0;
+      count1 -= key < k1;
+    }
+    std::int16_t counts[32];
+    std::memcpy(counts, &count0, sizeof count0);
+    std::memcpy(counts + 16, &count1, sizeof count1);
+    for (std::size_t l = 0; l < 32; ++l) places[i + l] = static_cast<std::uint8_t>(counts[l]);
+  }
+}
+
+void look_up(const std::uint8_t* table, const std::uint8_t* numbers, std::uint8_t* to) {
+#if defined(__AVX2__)
+  // Sixteen entries of the table at a time: numbers outside of them get their top bit set, which gives 0.
+  for (int half = 0; half < 64; half += 32) {
+    const __m256i n = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(numbers + half));
+    __m256i found = _mm256_setzero_si256();
+    for (int first = 0; first < 64; first += 16) {
+      const __m256i part = _mm256_broadcastsi128_si256(
+          _mm_loadu_si128(reinterpret_cast<const __m128i*>(table + first)));
+      const __m256i inside =
+          _mm256_adds_epu8(_mm256_sub_epi8(n, _mm256_set1_epi8(static_cast<char>(first))), _mm256_set1_epi8(0x70));
+      found = _mm256_or_si256(found, _mm256_shuffle_epi8(part, inside));
+    }
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + half), found);
+  }
+#else
+  for (int i = 0; i < 64; ++i) to[i] = table[numbers[i]];
+#endif
+}
+
+#if defined(__AVX2__)
+// For each of the 16 masks the 32-bit lane order that brings the chosen doubles to the front, and the one
+// that brings the others, reversed, to the end.
+struct Orders {
+  alignas(32) std::int32_t lower[16][8], upper[16][8];
+  constexpr Orders() : lower(), upper() {
+    for (int mask = 0; mask < 16; ++mask) {
+      int front = 0, back = 4;
+      for (int j = 0; j < 4; ++j) {
+        if ((mask >> j) & 1) {
+          lower[mask][2 * front] = 2 * j;
+          lower[mask][2 * front++ + 1] = 2 * j + 1;
+        } else {
+          upper[mask][2 * --back] = 2 * j;
+          upper[mask][2 * back + 1] = 2 * j + 1;
+        }
+      }
+    }
+  }
+};
+constexpr Orders kOrders;
+#endif
+
+void partition(const double* from, double* to, std::size_t n, std::size_t n_columns, std::size_t stride,
+               std::size_t key, double split) {
+  const double* keys = from + key * stride;
+  std::size_t lower = 0, upper = n, i = 0;
+#if defined(__AVX2__)
+  // Both stores write four numbers; what is too much lands in free places as long as eight are free.
+  const Lanes v = broadcast(split);
+  for (; i + 8 <= n; i += 4) {
+    const unsigned bits = bits_of(load(keys + i) <= v);
+    const __m256i front = _mm256_load_si256(reinterpret_cast<const __m256i*>(kOrders.lower[bits]));
+    const __m256i back = _mm256_load_si256(reinterpret_cast<const __m256i*>(kOrders.upper[bits]));
+    const double* p = from + i;
+    double* q = to;
+    for (std::size_t c = 0; c < n_columns; ++c, p += stride, q += stride) {
+      const __m256 row = _mm256_castpd_ps(_mm256_loadu_pd(p));
+      _mm256_storeu_pd(q + lower, _mm256_castps_pd(_mm256_permutevar8x32_ps(row, front)));
+      _mm256_storeu_pd(q + upper - 4, _mm256_castps_pd(_mm256_permutevar8x32_ps(row, back)));
+    }
+    const auto count = static_cast<std::size_t>(__builtin_popcount(bits));
+    lower += count;
+    upper -= 4 - count;
+  }
+#endif
+  for (; i < n; ++i) {
+    const bool below = keys[i] <= split;
+    const std::size_t at = below ? lower++ : --upper;
+    for (std::size_t c = 0; c < n_columns; ++c) to[c * stride + at] = from[c * stride + i];
+  }
+}
+
+}  // namespace
+
+extern const Kernels PF_KERNELS_VARIABLE;
+const Kernels PF_KERNELS_VARIABLE{PF_KERNELS_NAME,     summary,          squared_deviation, dot,         lower_sums,
+                                  lower_sums_weighted, order_statistics, partition,         lower_bits,  ranks_below,
+                                  look_up,             rough_ranks};
+
+}  // namespace policyforest

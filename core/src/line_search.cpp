@@ -1,0 +1,330 @@
+#include "policyforest/line_search.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+
+#include "line_steps.hpp"
+#include "near_order.hpp"
+#include "policyforest/kernels.hpp"
+#include "policyforest/parallel.hpp"
+
+namespace policyforest {
+
+namespace {
+
+constexpr std::int32_t kActionNode = -2;
+constexpr std::size_t kChunk = std::size_t{1} << 20;  // states that are ordered together: 16 MB
+
+struct Line {
+  double intercept = 0, slope = 0;
+  Line& operator+=(const Line& o) { intercept += o.intercept, slope += o.slope; return *this; }
+  Line operator-(const Line& o) const { return {intercept - o.intercept, slope - o.slope}; }
+  double at(double a) const { return intercept + slope * a; }
+};
+
+// The ends of the cells.
+struct CellEnds {
+  const std::vector<double>& thresholds;
+  double lo, hi;
+  double lower(std::size_t cell) const { return cell == 0 ? lo : thresholds[cell - 1]; }
+  double upper(std::size_t cell) const { return cell == thresholds.size() ? hi : thresholds[cell]; }
+  // Cells are open below, but for the first.
+  double attained_lower(std::size_t cell) const { return cell == 0 ? lo : std::nextafter(thresholds[cell - 1], hi); }
+  std::size_t cell_of(double action) const {
+    return static_cast<std::size_t>(std::lower_bound(thresholds.begin(), thresholds.end(), action) - thresholds.begin());
+  }
+};
+
+// Sums of constant leaves, as integers: exact in any order, so equal sums are equal.
+struct ConstantSteps {
+  StepSums<std::int64_t> sums;
+
+  CellRun maximum(std::size_t state, const CellEnds& ends, double& action) {
+    CellRun run{0, 0};
+    std::int64_t best = std::numeric_limits<std::int64_t>::min();
+    sums.take(state, [&](std::size_t first, std::size_t last, std::int64_t sum) {
+      if (sum > best) {
+        best = sum;
+        run = {first, last};
+      } else if (sum == best && run.last + 1 == first) {
+        run.last = last;
+      }
+    });
+    const double lo = ends.lower(run.first), hi = ends.upper(run.last);
+    action = std::isfinite(hi - lo) ? lo + (hi - lo) / 2 : lo / 2 + hi / 2;
+    if (run.first > 0 && !(action > lo)) action = hi;
+    return run;
+  }
+};
+
+struct LinearSteps {
+  StepSums<Line> sums;
+
+  CellRun maximum(std::size_t state, const CellEnds& ends, double& action) {
+    CellRun run{0, 0};
+    double best = -std::numeric_limits<double>::infinity();
+    sums.take(state, [&](std::size_t first, std::size_t last, const Line& sum) {
+      const double from = ends.attained_lower(first), to = ends.upper(last);
+      const double low = sum.at(from), high = sum.at(to);
+      if (std::max(low, high) <= best) return;
+      best = std::max(low, high);
+      action = high > low ? to : from;
+      run = {first, last};
+    });
+    return run;
+  }
+};
+
+// Remembers a number for each of the doubles that were seen last: the thresholds of a forest on a grid are few.
+class RecentNumbers {
+ public:
+  explicit RecentNumbers(std::size_t n_keys)
+      : bits_(static_cast<int>(std::min<std::size_t>(12, std::bit_width(n_keys)))),
+        entries_(std::size_t{1} << bits_, {std::numeric_limits<double>::quiet_NaN(), 0}) {}
+  // Calls find(key) unless the answer is at hand.
+  template <class Find>
+  std::int32_t operator()(double key, const Find& find) {
+    std::uint64_t bits;
+    std::memcpy(&bits, &key, sizeof bits);
+    Entry& entry = entries_[(bits * 0x9e3779b97f4a7c15) >> (64 - bits_)];
+    if (entry.key != key) entry = {key, find(key)};
+    return entry.number;
+  }
+
+ private:
+  struct Entry {
+    double key;
+    std::int32_t number;
+  };
+  int bits_;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace
+
+LineSearch::LineSearch(const Forest& forest, std::size_t action)
+    : forest_(forest), action_(action), lo_(forest.box().lo[action]), hi_(forest.box().hi[action]),
+      nodes_(forest.nodes()) {
+  if (!std::isfinite(lo_) || !std::isfinite(hi_))
+    throw std::invalid_argument("box: input " + std::to_string(action) +
+                                " is unbounded; the best action needs a finite range of actions");
+  collect_thresholds();
+  compile_nodes();
+}
+
+void LineSearch::collect_thresholds() {
+  RecentNumbers seen(nodes_.size());
+  for (const Node& node : nodes_)
+    if (node.feature == static_cast<std::int32_t>(action_) && node.split >= lo_ && node.split < hi_)
+      seen(node.split, [this](double split) { return thresholds_.push_back(split), 0; });
+  std::sort(thresholds_.begin(), thresholds_.end());
+  thresholds_.erase(std::unique(thresholds_.begin(), thresholds_.end()), thresholds_.end());
+  if (thresholds_.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()) - 2)
+    throw std::invalid_argument("forest: too many different thresholds of the action");
+}
+
+void LineSearch::compile_nodes() {
+  RecentNumbers ranks(nodes_.size());
+  double largest = 0.0;
+  for (Node& node : nodes_) {
+    if (node.is_leaf()) largest = std::max(largest, std::abs(node.split));
+    if (node.feature != static_cast<std::int32_t>(action_)) continue;
+    // A split at or above hi gets the number of thresholds: every cell lies below it.
+    const auto rank = [this](double split) {
+      const auto at = std::lower_bound(thresholds_.begin(), thresholds_.end(), split) - thresholds_.begin();
+      return split < lo_ ? -1 : static_cast<std::int32_t>(at);
+    };
+    node.split = ranks(node.split, rank);
+    node.feature = kActionNode;
+  }
+  int exponent = 0;
+  std::frexp(largest * static_cast<double>(forest_.n_trees()), &exponent);
+  if (largest > 0.0) scale_ = std::ldexp(1.0, std::min(61 - exponent, 1000));
+}
+
+// Searches one block of states after another, reusing its buffers.
+template <class Steps>
+class LineSearch::Worker {
+ public:
+  Worker(const LineSearch& search, std::size_t max_states)
+      : search_(search), ends_{search.thresholds_, search.lo_, search.hi_},
+        steps_{{search.thresholds_.size() + 1, max_states}},
+        columns_(search.forest_.n_inputs() * kMaxStates), low_(search.forest_.n_inputs()),
+        high_(search.forest_.n_inputs()) {}
+
+  void operator()(const double* rows, const std::uint32_t* order, std::size_t n, const LineMaxima& out) {
+    load(rows, order, n);
+    collect_steps();
+    double* actions = column(search_.action_);
+    for (std::size_t s = 0; s < n; ++s) {
+      const CellRun run = steps_.maximum(s, ends_, actions[s]);
+      cells_[s] = static_cast<double>(run.first == run.last ? run.first : ends_.cell_of(actions[s]));
+      out.lo[order[s]] = ends_.lower(run.first);
+      out.hi[order[s]] = ends_.upper(run.last);
+      out.action[order[s]] = actions[s];
+    }
+    predict();
+    for (std::size_t s = 0; s < n; ++s)
+      out.value[order[s]] = values_[s] / static_cast<double>(search_.forest_.n_trees());
+  }
+
+ private:
+  struct Task {
+    std::uint64_t states;
+    std::int32_t node, first, last;  // cells
+  };
+
+  double* column(std::size_t d) { return columns_.data() + d * kMaxStates; }
+
+  void load(const double* rows, const std::uint32_t* order, std::size_t n) {
+    const std::size_t width = search_.forest_.n_inputs();
+    all_ = ~std::uint64_t{0} >> (64 - n);
+    n_ = n;
+    for (std::size_t d = 0; d < width; ++d) {
+      double* to = column(d);
+      for (std::size_t s = 0; s < n; ++s) to[s] = rows[order[s] * width + d];
+      const auto [low, high] = std::minmax_element(to, to + n);
+      low_[d] = *low;
+      high_[d] = *high;
+    }
+  }
+
+  // Walks a tree with all states; at_action(node, task) goes on to a child of an action node, at_leaf(node, task)
+  // ends the walk of a task.
+  template <class AtAction, class AtLeaf>
+  void walk(std::size_t tree, const AtAction& at_action, const AtLeaf& at_leaf) {
+    const Node* nodes = search_.nodes_.data() + search_.forest_.node_offsets()[tree];
+    tasks_.push_back({all_, 0, 0, static_cast<std::int32_t>(search_.thresholds_.size())});
+    while (!tasks_.empty()) {
+      Task task = tasks_.back();
+      tasks_.pop_back();
+      const Node* node = nodes + task.node;
+      for (; node->feature != -1; node = nodes + task.node) {
+        if (node->feature == kActionNode)
+          at_action(*node, task);
+        else
+          divide(*node, task);
+      }
+      at_leaf(*node, task);
+    }
+  }
+
+  // Sends the states to the children of a node that compares the state.
+  void divide(const Node& node, Task& task) {
+    const auto d = static_cast<std::size_t>(node.feature);
+    // Blocks are compact, so most nodes have all of a block on one side.
+    if (high_[d] <= node.split) {
+      task.node = node.child;
+    } else if (low_[d] > node.split) {
+      task.node = node.child + 1;
+    } else {
+      send(node, task, kernels_.lower_bits(column(d), node.split, n_));
+    }
+  }
+
+  // The states whose bits are set in `at_or_below` go to the lower child.
+  void send(const Node& node, Task& task, std::uint64_t at_or_below) {
+    const std::uint64_t lower = task.states & at_or_below, upper = task.states ^ lower;
+    if (lower && upper) tasks_.push_back({upper, node.child + 1, task.first, task.last});
+    task.node = node.child + (lower ? 0 : 1);
+    if (lower) task.states = lower;
+  }
+
+  void collect_steps() {
+    const auto at_action = [this](const Node& node, Task& task) {
+      const auto rank = static_cast<std::int32_t>(node.split);
+      if (task.first <= rank && rank < task.last) {
+        tasks_.push_back({task.states, node.child + 1, rank + 1, task.last});
+        task.last = rank;
+      }
+      task.node = node.child + (task.first > rank ? 1 : 0);
+    };
+    for (std::size_t k = 0; k < search_.forest_.n_trees(); ++k) {
+      const TreeView tree = search_.forest_.tree(k);
+      steps_.sums.begin_tree();
+      walk(k, at_action, [&](const Node& leaf, const Task& task) {
+        const auto first = static_cast<std::size_t>(task.first);
+        if constexpr (std::is_same_v<Steps, ConstantSteps>) {
+          const auto value = static_cast<std::int64_t>(std::llrint(leaf.split * search_.scale_));
+          for_each_bit(task.states, [&](std::size_t s) { steps_.sums.add(s, first, value); });
+        } else {
+          const auto model = tree.leaf_model(leaf);
+          for_each_bit(task.states, [&](std::size_t s) { steps_.sums.add(s, first, line(model, s)); });
+        }
+      });
+    }
+  }
+
+  Line line(std::span<const double> model, std::size_t state) {
+    Line line{model[model.size() - 1], model[search_.action_]};
+    for (std::size_t d = 0; d + 1 < model.size(); ++d)
+      if (d != search_.action_) line.intercept += model[d] * column(d)[state];
+    return line;
+  }
+
+  // Sums the leaves at the chosen actions in the order of the trees, as Forest::predict does.
+  void predict() {
+    std::fill_n(values_, n_, 0.0);
+    const auto at_action = [this](const Node& node, Task& task) {
+      send(node, task, kernels_.lower_bits(cells_, node.split, n_));
+    };
+    for (std::size_t k = 0; k < search_.forest_.n_trees(); ++k) {
+      const TreeView tree = search_.forest_.tree(k);
+      walk(k, at_action, [&](const Node& leaf, const Task& task) {
+        for_each_bit(task.states, [&](std::size_t s) {
+          double value = leaf.split;
+          if (tree.linear()) {
+            const auto model = tree.leaf_model(leaf);
+            value = model[tree.n_inputs];
+            for (std::size_t d = 0; d < tree.n_inputs; ++d) value += model[d] * column(d)[s];
+          }
+          values_[s] += value;
+        });
+      });
+    }
+  }
+
+  const LineSearch& search_;
+  const Kernels& kernels_ = kernels();
+  CellEnds ends_;
+  Steps steps_;
+  std::uint64_t all_ = 0;
+  std::size_t n_ = 0;
+  std::vector<double> columns_, low_, high_;  // of the block: kMaxStates numbers an input, and their range
+  double cells_[kMaxStates] = {}, values_[kMaxStates];
+  std::vector<Task> tasks_;
+};
+
+template <class Steps>
+void LineSearch::search(const double* rows, const std::vector<std::uint32_t>& order, const LineMaxima& out,
+                        std::size_t n_threads, const std::atomic<bool>* cancel) const {
+  const std::size_t n = order.size();
+  parallel_for((n + kMaxStates - 1) / kMaxStates, n_threads, [&] {
+    return [&, worker = Worker<Steps>(*this, std::min(kMaxStates, n))](std::size_t block) mutable {
+      if (cancel && cancel->load(std::memory_order_relaxed)) throw std::runtime_error("cancelled");
+      const std::size_t begin = block * kMaxStates;
+      worker(rows, order.data() + begin, std::min(kMaxStates, n - begin), out);
+    };
+  });
+}
+
+void LineSearch::operator()(const double* rows, std::size_t n, const LineMaxima& out, std::size_t n_threads,
+                            const std::atomic<bool>* cancel) const {
+  for (std::size_t begin = 0; begin < n; begin += kChunk) {
+    const double* chunk = rows + begin * forest_.n_inputs();
+    const auto order = near_order(chunk, std::min(kChunk, n - begin), forest_.n_inputs(), action_);
+    const LineMaxima part{out.value + begin, out.action + begin, out.lo + begin, out.hi + begin};
+    if (forest_.linear())
+      search<LinearSteps>(chunk, order, part, n_threads, cancel);
+    else
+      search<ConstantSteps>(chunk, order, part, n_threads, cancel);
+  }
+}
+
+}  // namespace policyforest

@@ -1,0 +1,13 @@
+// An order of rows in which neighbours are near each other.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace policyforest {
+
+// The numbers of n < 2^32 rows along a Morton curve through all inputs but `skipped`.
+std::vector<std::uint32_t> near_order(const double* rows, std::size_t n, std::size_t n_inputs, std::size_t skipped);
+
+}  // namespace policyforest
