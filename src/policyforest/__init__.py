@@ -1,0 +1,39 @@
+"""PolicyForest: continuous controllers learned from few samples by regression forests, run in a microsecond."""
+
+from policyforest import problems as problems  # registers the environments
+from policyforest.collection import collect, sample_uniform
+from policyforest.dynamics_forest import DynamicsForest, DynamicsModel, Resampling
+from policyforest.evaluation import Evaluation, evaluate
+from policyforest.fitted_policy import FittedPolicyForest
+from policyforest.fitted_q import FittedQIteration, QIteration
+from policyforest.forests import BestActions, Forest, grow_forest
+from policyforest.policy import Policy, PolicyInfo, Simplification
+from policyforest.policy_files import load
+from policyforest.q_function import GreedyPolicy, QFunction
+from policyforest.transitions import Transitions
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "BestActions",
+    "DynamicsForest",
+    "DynamicsModel",
+    "Evaluation",
+    "FittedPolicyForest",
+    "FittedQIteration",
+    "Forest",
+    "GreedyPolicy",
+    "Policy",
+    "PolicyInfo",
+    "QFunction",
+    "QIteration",
+    "Resampling",
+    "Simplification",
+    "Transitions",
+    "__version__",
+    "collect",
+    "evaluate",
+    "grow_forest",
+    "load",
+    "sample_uniform",
+]

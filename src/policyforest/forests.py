@@ -1,0 +1,428 @@
+"""Regression forests: grow them, predict, project, average, prune, and find the best action.
+
+A forest is the average of M trees over D inputs, F(x) = sum_k t_k(x) / M, with a bounding box. Where a tree compares
+``x[d] <= v`` the lower child is taken. Leaves are constants ("PWC") or linear functions w·x + c ("PWL"). The work is
+done by the native core; the objects here hold it, check what comes in and never change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+import policyforest._core as _core
+from policyforest.arguments import (
+    Floats,
+    box_array,
+    finite_array,
+    moderate,
+    one_of,
+    real_number,
+    seed_number,
+    threads,
+    whole_number,
+)
+
+LeafModel = Literal["constant", "linear"]
+Score = Literal["asinh"] | Callable[[Floats], ArrayLike] | None
+
+
+@dataclass(frozen=True)
+class BestActions:
+    """Maxima of F(s, ·) over the action box, one row a state."""
+
+    value: Floats
+    """F(s, a) at the best action: (n,)"""
+    action: Floats
+    """The best action: (n, action dimensions)"""
+    box: Floats
+    """Rows (lo, hi) of the box where F(s, ·) has this value: (n, action dimensions, 2)"""
+
+
+class Forest:
+    """M regression trees over D inputs. Made by `grow_forest`, `Forest.from_arrays` or `Forest.from_sklearn`."""
+
+    __slots__ = ("_native", "predict_one")
+
+    predict_one: Callable[[Floats], float]
+    """F(x) for one contiguous float64 array x of shape (D,): the fastest call."""
+
+    def __init__(self, native: _core.Forest) -> None:
+        if not isinstance(native, _core.Forest):
+            raise TypeError("native: use grow_forest, Forest.from_arrays or Forest.from_sklearn to make a Forest")
+        self._native = native
+        self.predict_one = native.predict_one
+
+    @classmethod
+    def from_arrays(
+        cls,
+        *,
+        feature: ArrayLike,
+        split: ArrayLike,
+        child: ArrayLike,
+        node_offsets: ArrayLike,
+        box: ArrayLike,
+        coefficients: ArrayLike | None = None,
+    ) -> Forest:
+        """Rebuilds a forest from its arrays (see `arrays`) after checking all of them, in O(nodes)."""
+        sides = box_array("box", box)
+        models = np.empty((0, len(sides) + 1)) if coefficients is None else coefficients
+        features, splits = _integers("feature", feature, np.int32), finite_array("split", split, 1)
+        if len(features) == len(splits) and (features < 0).any():
+            moderate("split", splits[features < 0])
+        native = _core.Forest(
+            features,
+            splits,
+            _integers("child", child, np.int32),
+            _integers("node_offsets", node_offsets, np.int64),
+            moderate("coefficients", finite_array("coefficients", models, 2, allow_empty=True)),
+            sides,
+        )
+        return cls(native)
+
+    @classmethod
+    def from_sklearn(cls, model: Any, box: ArrayLike | None = None) -> Forest:
+        """A fitted scikit-learn, LightGBM or XGBoost regressor as a Forest with the same predictions."""
+        from policyforest.converters import forest_from_sklearn
+
+        return forest_from_sklearn(model, box)
+
+    @property
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Read-only views of the flat arrays, trees one after the other.
+
+        ``feature`` (-1: a leaf), ``split`` (threshold; in a leaf its constant), ``child`` (lower child, counted from
+        the tree's first node, the upper one follows; in a leaf its number among the tree's leaves), ``node_offsets``
+        and ``leaf_offsets`` (first node and leaf of each tree, and their number), ``coefficients`` (w…, c of each leaf;
+        empty for constant leaves) and ``box`` (rows lo, hi).
+        """
+        views = self._native.arrays()
+        views["coefficients"].flags.writeable = False  # an empty one comes writable
+        return {**views, "box": self.box}
+
+    @property
+    def box(self) -> Floats:
+        """Rows (lo, hi), one an input."""
+        box = self._native.box
+        box.flags.writeable = False
+        return box
+
+    @property
+    def n_inputs(self) -> int:
+        return self._native.n_inputs
+
+    @property
+    def n_leaves(self) -> int:
+        """Leaves of all trees together."""
+        return self._native.n_leaves
+
+    @property
+    def depth(self) -> int:
+        """The longest way from a root to a leaf."""
+        return max(self._native.depths)
+
+    @property
+    def depths(self) -> list[int]:
+        """The longest way in each tree."""
+        return self._native.depths
+
+    @property
+    def leaf_model(self) -> LeafModel:
+        return "linear" if self._native.linear else "constant"
+
+    def __len__(self) -> int:
+        return self._native.n_trees
+
+    @overload
+    def __getitem__(self, index: int) -> Forest: ...
+    @overload
+    def __getitem__(self, index: slice) -> Forest: ...
+    def __getitem__(self, index: int | slice) -> Forest:
+        """The forest of one tree, or of a slice of the trees."""
+        numbers = range(len(self))[index]
+        chosen = [numbers] if isinstance(numbers, int) else list(numbers)
+        if not chosen:
+            raise ValueError(f"index: {index!r} leaves no tree of {len(self)}")
+        return Forest(_core.select_trees(self._native, chosen))
+
+    def __repr__(self) -> str:
+        return (
+            f"Forest({len(self)} trees, {self.n_inputs} inputs, {self.n_leaves} {self.leaf_model} leaves, "
+            f"depth {self.depth})"
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        arrays = {name: np.array(array) for name, array in self.arrays.items() if name != "leaf_offsets"}
+        if self.leaf_model == "constant":
+            arrays["coefficients"] = None  # type: ignore[assignment]
+        return _from_array_dict, (arrays,)
+
+    def predict(self, X: ArrayLike, n_jobs: int | None = 1) -> Floats:
+        """F(x) for every row of X. Points outside the box get the value of the outermost leaf."""
+        rows = self._rows("X", X, self.n_inputs)
+        return self._native.predict(rows, threads(n_jobs))
+
+    def project(self, state: ArrayLike, state_dims: Sequence[int] | None = None) -> Forest:
+        """Algorithm 1: the forest over the other inputs when `state_dims` (default: the first ones) are fixed."""
+        values = finite_array("state", state, 1)
+        dims = list(range(len(values))) if state_dims is None else self._dims("state_dims", state_dims)
+        if len(dims) != len(values) or len(dims) >= self.n_inputs:
+            raise ValueError(
+                f"state: has {len(values)} values for {len(dims)} of {self.n_inputs} inputs; it must fix at least one "
+                "input and leave one free"
+            )
+        x = np.zeros(self.n_inputs)
+        x[dims] = values
+        self._inside("state", x[np.newaxis], dims)
+        fixed = [int(d in dims) for d in range(self.n_inputs)]
+        return Forest(_core.project(self._native, x, fixed))
+
+    def average(self, max_leaves: int | None = None, weights: ArrayLike | None = None) -> Forest:
+        """Algorithm 2: one tree that equals the (weighted) average of all, pruned to `max_leaves` after each merge.
+
+        Without `max_leaves` the tree is exact, and may become very large.
+        """
+        w = np.ones(len(self)) if weights is None else finite_array("weights", weights, 1)
+        if len(w) != len(self) or w.min() < 0 or w.max() <= 0:
+            raise ValueError(f"weights: must be {len(self)} numbers >= 0 that are not all 0")
+        w = w / w.max()  # neither tiny nor huge weights may round to nothing or overflow
+        limit = 0 if max_leaves is None else whole_number("max_leaves", max_leaves, at_least=1, at_most=2**62)
+        return Forest(_core.average(self._native, w.tolist(), limit))
+
+    def prune(self, max_leaves: int) -> Forest:
+        """Algorithm 3: every tree with at most `max_leaves` leaves; the splits that change it least go first."""
+        return Forest(_core.prune(self._native, whole_number("max_leaves", max_leaves, at_least=1, at_most=2**62)))
+
+    def best_action(
+        self,
+        states: ArrayLike,
+        action_dims: Sequence[int] | None = None,
+        search: Literal["exact", "merged"] = "exact",
+        max_leaves: int = 50,
+        n_jobs: int | None = 1,
+    ) -> BestActions:
+        """Maximum and arg max of F(s, ·) over the action box, Eq. (bestForestAction), for each row of `states`.
+
+        `action_dims` are the inputs that are actions (default: the last ones, those that `states` does not fill).
+        "exact" finds the true maximum; "merged" is the paper's: project, merge, prune to `max_leaves`, take the best
+        leaf. Of several best boxes the lowest is taken, and its middle (linear leaves: the best corner). With one
+        action dimension, neighbouring boxes of equal value count as one.
+        """
+        given = finite_array("states", states, 2)
+        default = range(given.shape[1], self.n_inputs)
+        actions = list(default) if action_dims is None else self._dims("action_dims", action_dims)
+        state_dims = [d for d in range(self.n_inputs) if d not in actions]
+        if not actions or given.shape[1] != len(state_dims):
+            raise ValueError(
+                f"states: has {given.shape[1]} columns, must have {len(state_dims)} for {self.n_inputs} inputs "
+                f"of which {len(actions)} are actions"
+            )
+        one_of("search", search, ("exact", "merged"))
+        leaves = whole_number("max_leaves", max_leaves, at_least=1, at_most=2**62)
+        rows = np.zeros((len(given), self.n_inputs))
+        rows[:, state_dims] = given
+        self._inside("states", rows, state_dims)
+        is_action = [int(d in actions) for d in range(self.n_inputs)]
+        if search == "merged":
+            found = _core.merged_best_action(self._native, rows, is_action, leaves, threads(n_jobs))
+        elif len(actions) == 1:
+            found = _core.line_search(self._native, rows, actions[0], threads(n_jobs))
+        else:
+            found = _core.branch_and_bound(self._native, rows, is_action, threads(n_jobs))
+        value, action, lo, hi = found
+        return BestActions(value, action, np.stack([lo, hi], axis=-1))
+
+    def to_text(self, feature_names: Sequence[str] | None = None, max_nodes: int = 200) -> str:
+        """The trees as indented text, at most `max_nodes` nodes of each."""
+        from policyforest.tree_text import tree_text
+
+        names = [f"x{d}" for d in range(self.n_inputs)] if feature_names is None else list(feature_names)
+        if len(names) != self.n_inputs:
+            raise ValueError(f"feature_names: has {len(names)} names for {self.n_inputs} inputs")
+        limit = whole_number("max_nodes", max_nodes, at_least=1)
+        return "\n".join(tree_text(self, k, names, limit) for k in range(len(self)))
+
+    def _rows(self, name: str, value: ArrayLike, width: int) -> Floats:
+        rows = finite_array(name, value, 2)
+        if rows.shape[1] != width:
+            raise ValueError(f"{name}: has {rows.shape[1]} columns, must have {width}")
+        return rows
+
+    def _dims(self, name: str, dims: Sequence[int]) -> list[int]:
+        chosen = [whole_number(name, d, at_least=0, at_most=self.n_inputs - 1) for d in dims]
+        if len(set(chosen)) != len(chosen):
+            raise ValueError(f"{name}: {chosen} names an input twice")
+        return chosen
+
+    def _inside(self, name: str, rows: Floats, dims: list[int]) -> None:
+        box = self.box
+        for d in dims:
+            outside = (rows[:, d] < box[d, 0]) | (rows[:, d] > box[d, 1])
+            if outside.any():
+                i = int(np.argmax(outside))
+                raise ValueError(f"{name}: row {i} has {rows[i, d]} for input {d}, whose box is {box[d].tolist()}")
+
+
+def grow_forest(
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    n_estimators: int = 25,
+    max_features: int | None = None,
+    min_samples_leaf: int | None = None,
+    min_variance: float = 0.0,
+    leaf_model: LeafModel = "constant",
+    sample_weight: ArrayLike | None = None,
+    score: Score = None,
+    grid: Mapping[int, int] | None = None,
+    periodic: Mapping[int, tuple[float, float]] | None = None,
+    box: ArrayLike | None = None,
+    random_state: int | np.random.Generator | None = 0,
+    n_jobs: int | None = 1,
+    first_tree: int = 0,
+) -> Forest:
+    """Grows improved Extra-Trees (§ Improving Extra-trees) on rows X and targets y.
+
+    Parameters
+    ----------
+    n_estimators: M, the number of trees.
+    max_features: k, the distinct inputs tried at a node (default: all of them).
+    min_samples_leaf: n_min, the fewest samples in a leaf (default: ln N for constant leaves, D ln N for linear ones).
+    min_variance: V_min, nodes whose model leaves less residual variance are not split.
+    leaf_model: "constant" (PWC, the mean) or "linear" (PWL, least squares with intercept).
+    sample_weight: a weight >= 0 a sample; samples of weight 0 count as absent.
+    score: what splits are chosen by in place of y: None, "asinh" (y on a scale that a few large outliers do not
+        dominate) or a function of y. Leaf values are means of y all the same.
+    grid: for an input, the number of steps of its box that its thresholds are drawn from (see `Forest.best_action`).
+    periodic: for an input that is an angle, (lo, hi), which are the same point; values must lie between them. Each tree
+        cuts the circle elsewhere, so the forest has no seam.
+    box: rows (lo, hi), the space the forest is for (default: the range of X); X must lie in it.
+    random_state: the seed; the same seed gives the same forest, bit for bit, for any `n_jobs`.
+    n_jobs: threads; -1 for all cores.
+    first_tree: the number of the first tree's random stream; forests grown in blocks join to the whole.
+    """
+    rows = moderate("X", finite_array("X", X, 2))
+    targets = moderate("y", finite_array("y", y, 1))
+    if len(rows) != len(targets):
+        raise ValueError(f"y: has {len(targets)} values for the {len(rows)} rows of X")
+    weights = None
+    if sample_weight is not None:
+        rows, targets, weights = _weighted(rows, targets, sample_weight)
+    n, dims = rows.shape
+    linear = one_of("leaf_model", leaf_model, ("constant", "linear")) == "linear"
+    sides = np.stack([rows.min(axis=0), rows.max(axis=0)], axis=1) if box is None else box_array("box", box, dims)
+    _check_inside_box(rows, sides)
+    native = _core.grow_forest(
+        columns=np.ascontiguousarray(rows.T),
+        y=targets,
+        score=_score_values(score, targets),
+        weight=weights,
+        box=sides,
+        grid=_grid_rows(grid, sides),
+        period=period_rows(periodic, dims, rows),
+        n_trees=whole_number("n_estimators", n_estimators, at_least=1, at_most=2**20),
+        max_features=dims
+        if max_features is None
+        else whole_number("max_features", max_features, at_least=1, at_most=dims),
+        min_samples_leaf=default_min_samples_leaf(n, dims, leaf_model)
+        if min_samples_leaf is None
+        else whole_number("min_samples_leaf", min_samples_leaf, at_least=1, at_most=2**62),
+        min_variance=real_number("min_variance", min_variance, at_least=0.0),
+        linear=linear,
+        seed=seed_number("random_state", random_state),
+        first_tree=whole_number("first_tree", first_tree, at_least=0),
+        n_threads=threads(n_jobs),
+    )
+    return Forest(native)
+
+
+def default_min_samples_leaf(n_samples: int, n_inputs: int, leaf_model: str) -> int:
+    """The parameter-free n_min: max(1, ln N) for constant leaves, max(D + 1, D ln N) for linear ones."""
+    log = int(np.log(n_samples))
+    return max(1, log) if leaf_model == "constant" else max(n_inputs + 1, n_inputs * log)
+
+
+def period_rows(periodic: Mapping[int, tuple[float, float]] | None, dims: int, rows: Floats | None = None) -> Floats:
+    """Rows (lo, hi), one an input, (0, 0) where an input is not periodic; no rows where none is."""
+    if not periodic:
+        return np.empty((0, 2))
+    result = np.zeros((dims, 2))
+    for d, sides in periodic.items():
+        dim = whole_number("periodic", d, at_least=0, at_most=dims - 1)
+        lo, hi = box_array("periodic", [sides])[0]
+        if not (np.isfinite([lo, hi]).all() and lo < hi):
+            raise ValueError(f"periodic: input {dim} has ({lo}, {hi}), needs two finite ends lo < hi")
+        if rows is not None and not ((rows[:, dim] >= lo) & (rows[:, dim] <= hi)).all():
+            raise ValueError(f"X: input {dim} is periodic on ({lo}, {hi}) and has values outside; wrap them first")
+        result[dim] = lo, hi
+    return result
+
+
+def asinh_score(y: Floats) -> Floats:
+    """asinh((y - median) / MAD), MAD the median absolute deviation: linear for most, logarithmic for outliers."""
+    centre = np.median(y)
+    spread = float(np.median(np.abs(y - centre))) or float(np.std(y)) or 1.0
+    return np.arcsinh((y - centre) / spread)
+
+
+def _score_values(score: Score, targets: Floats) -> Floats | None:
+    if score is None:
+        return None
+    if score == "asinh":
+        return asinh_score(targets)
+    if not callable(score):
+        raise ValueError(f"score: is {score!r}, must be None, 'asinh' or a function of y")
+    values = moderate("score", finite_array("score", score(targets.copy()), 1))
+    if len(values) != len(targets):
+        raise ValueError(f"score: returned {len(values)} values for {len(targets)} targets")
+    return values
+
+
+def _grid_rows(grid: Mapping[int, int] | None, box: Floats) -> Floats:
+    if not grid:
+        return np.empty((0, 3))
+    result = np.column_stack([box, np.zeros(len(box))])
+    for d, steps in grid.items():
+        dim = whole_number("grid", d, at_least=0, at_most=len(box) - 1)
+        result[dim, 2] = whole_number("grid", steps, at_least=2, at_most=2**30)
+        if not (np.isfinite(box[dim]).all() and box[dim, 0] < box[dim, 1]):
+            raise ValueError(f"grid: input {dim} has the box {box[dim].tolist()}, a grid needs a finite box with width")
+    return result
+
+
+def _weighted(rows: Floats, targets: Floats, sample_weight: ArrayLike) -> tuple[Floats, Floats, Floats]:
+    weights = moderate("sample_weight", finite_array("sample_weight", sample_weight, 1))
+    if len(weights) != len(rows):
+        raise ValueError(f"sample_weight: has {len(weights)} values for {len(rows)} samples")
+    if weights.min() < 0 or weights.max() == 0:
+        raise ValueError("sample_weight: weights must be >= 0 and not all 0")
+    kept = weights > 0
+    return rows[kept], targets[kept], weights[kept]
+
+
+def _check_inside_box(rows: Floats, box: Floats) -> None:
+    low, high = rows.min(axis=0), rows.max(axis=0)
+    for d, (lo, hi) in enumerate(box):
+        if low[d] < lo or high[d] > hi:
+            raise ValueError(f"X: input {d} has values in [{low[d]}, {high[d]}], outside its box [{lo}, {hi}]")
+
+
+def _integers(name: str, value: ArrayLike, dtype: type[np.signedinteger[Any]]) -> NDArray[Any]:
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise ValueError(f"{name}: not an array of whole numbers ({error})") from error
+    if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iu":
+        raise ValueError(f"{name}: must be a one-dimensional array of whole numbers, is {array.dtype} {array.shape}")
+    limits = np.iinfo(dtype)
+    if array.min() < limits.min or array.max() > limits.max:
+        raise ValueError(f"{name}: holds numbers beyond {np.dtype(dtype).name}")
+    return np.ascontiguousarray(array, dtype=dtype)
+
+
+def _from_array_dict(arrays: dict[str, Any]) -> Forest:
+    return Forest.from_arrays(**arrays)

@@ -1,0 +1,13 @@
+"""Settings of the property tests: 300 examples a property, the same ones in every run.
+
+`pytest --hypothesis-profile=long` tries 5,000 new ones each.
+"""
+
+from hypothesis import HealthCheck, settings
+
+# A busy machine must not fail a test that is right, so nothing here depends on the clock.
+settings.register_profile(
+    "default", derandomize=True, max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("long", settings.get_profile("default"), derandomize=False, max_examples=5000)
+settings.load_profile("default")
