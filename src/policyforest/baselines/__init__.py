@@ -1,0 +1,18 @@
+"""What the paper compares with: least-squares policy iteration, Binary Action Search, and a finite set of actions."""
+
+from policyforest.baselines.bases import Basis, PolynomialBasis, RadialBasis
+from policyforest.baselines.binary_action_search import BinaryActionSearch, BinarySearchPolicy
+from policyforest.baselines.discrete_fqi import DiscreteFQI, DiscretePolicy
+from policyforest.baselines.lspi import LSPI, LSPIPolicy
+
+__all__ = [
+    "LSPI",
+    "Basis",
+    "BinaryActionSearch",
+    "BinarySearchPolicy",
+    "DiscreteFQI",
+    "DiscretePolicy",
+    "LSPIPolicy",
+    "PolynomialBasis",
+    "RadialBasis",
+]

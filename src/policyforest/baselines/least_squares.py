@@ -1,0 +1,124 @@
+"""Least-squares policy iteration (Lagoudakis & Parr, 2003) for any problem with finitely many choices.
+
+The value of choice b for an input x is linear, with a block of weights for each choice: Q(x, b) = w_b . phi(x).
+For a policy pi, each sample (x, b, r, x') with discount g asks that r - delta . w be small, where
+
+    delta = [phi(x) in block b] - g * sum_c pi(c | x') [phi(x') in block c].
+
+LSTDQ answers with the solution of A w = y, in which
+
+    A = sum psi delta^T,    y = sum psi r,
+    psi = [phi(x) in block b] - beta * g * sum_c pi(c | x') [phi(x') in block c].
+
+beta = 0 is LSTDQ proper, the fixed point of the projected Bellman equation; beta = 1 minimises the Bellman residual;
+the numbers between are the hybrid of Johns, Petrik & Mahadevan (2009). The fixed point is unbiased when x' is random,
+but for policies far from the one that gathered the samples it can be far from their value, even of the wrong sign. The
+residual is always a well-posed least-squares problem, but biased where x' is random. So each sample has its own beta.
+
+Policy iteration evaluates a policy and becomes greedy in its values until no sample's next choice changes any more.
+The first policy chooses at random, which is how the samples were usually gathered: there the fixed point is sound.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from policyforest.arguments import Floats
+from policyforest.baselines.bases import Features
+
+Ints = NDArray[np.int64]
+
+# Samples whose features are in memory at a time.
+BLOCK_ROWS = 4_096
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """Samples of a problem with finitely many choices.
+
+    | field | shape | |
+    |---|---|---|
+    | `inputs`, `next_inputs` | (n, D) | x and x' |
+    | `blocks` | (n,) | the choice that was made |
+    | `rewards`, `discounts` | (n,) | r and g, which is 0 where x' is terminal |
+    | `residual` | (n,) | beta |
+    | `menus` | (m, k) | the choices that can be offered, as rows of blocks |
+    | `next_menu` | (n,) | the row of `menus` that x' offers |
+    """
+
+    inputs: Floats
+    blocks: Ints
+    rewards: Floats
+    next_inputs: Floats
+    discounts: Floats
+    residual: Floats
+    menus: Ints
+    next_menu: Ints
+
+    @property
+    def n_blocks(self) -> int:
+        return int(self.menus.max()) + 1
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How an iteration of policies ended: `converged` where no sample's next choice changed any more."""
+
+    n_iterations: int
+    converged: bool
+
+
+def policy_iteration(
+    features: Features, decisions: Decisions, *, max_iterations: int, ridge: float
+) -> tuple[Floats, Progress]:
+    """The weights (blocks, K) after alternating `lstdq` and greedy improvement."""
+    offered = decisions.menus[decisions.next_menu]
+    policy = np.zeros((len(offered), decisions.n_blocks))
+    np.put_along_axis(policy, offered, 1.0 / offered.shape[1], axis=1)
+    chosen: Ints | None = None
+    for iteration in range(1, max_iterations + 1):
+        weights = lstdq(features, decisions, policy, ridge)
+        greedy = _greedy(features, weights, decisions.next_inputs, offered)
+        if chosen is not None and np.array_equal(greedy, chosen):
+            return weights, Progress(iteration, converged=True)
+        chosen, policy = greedy, np.eye(decisions.n_blocks)[greedy]
+    return weights, Progress(max_iterations, converged=False)
+
+
+def lstdq(features: Features, decisions: Decisions, policy: Floats, ridge: float) -> Floats:
+    """The weights (blocks, K) of the policy that makes the next choices with probabilities `policy` (n, blocks).
+
+    `ridge` times the mean square of a feature is added to the diagonal of A, for blocks with too few samples.
+    """
+    size = decisions.n_blocks * features.n_features
+    A, y, power = np.zeros((size, size)), np.zeros(size), 0.0
+    made = np.eye(decisions.n_blocks)[decisions.blocks]
+    for start in range(0, len(decisions.inputs), BLOCK_ROWS):
+        rows = slice(start, start + BLOCK_ROWS)
+        now = _in_blocks(features(decisions.inputs[rows]), made[rows])
+        then = _in_blocks(features(decisions.next_inputs[rows]), policy[rows] * decisions.discounts[rows, np.newaxis])
+        psi = now - decisions.residual[rows, np.newaxis] * then
+        A += psi.T @ (now - then)
+        y += psi.T @ decisions.rewards[rows]
+        power += float(np.square(now).sum())
+    A[np.diag_indices(size)] += ridge * power / size
+    solved = np.linalg.lstsq(A, y, rcond=None)[0]
+    return np.asarray(solved, dtype=np.float64).reshape(decisions.n_blocks, -1)
+
+
+def _in_blocks(phi: Floats, shares: Floats) -> Floats:
+    """Each block holds phi times its share: (n, K), (n, blocks) -> (n, blocks * K)."""
+    return (shares[:, :, np.newaxis] * phi[:, np.newaxis, :]).reshape(len(phi), -1)
+
+
+def _greedy(features: Features, weights: Floats, inputs: Floats, offered: Ints) -> Ints:
+    """The best of the blocks that are offered to each input; the first of equals."""
+    best = np.empty(len(inputs), dtype=np.int64)
+    for start in range(0, len(inputs), BLOCK_ROWS):
+        rows = slice(start, start + BLOCK_ROWS)
+        values = np.take_along_axis(features(inputs[rows]) @ weights.T, offered[rows], axis=1)
+        best[rows] = values.argmax(axis=1)
+    return np.take_along_axis(offered, best[:, np.newaxis], axis=1)[:, 0]

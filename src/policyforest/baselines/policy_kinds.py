@@ -1,0 +1,112 @@
+"""The baselines' policies as the parts that a file holds: weights, the box of the inputs, the basis over it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from typing import Any
+
+from policyforest.arguments import LARGEST, box_array, finite_array, real_number, whole_number
+from policyforest.baselines.bases import MAX_FEATURES, Basis, PolynomialBasis, RadialBasis
+from policyforest.baselines.binary_action_search import BinarySearchPolicy
+from policyforest.baselines.discrete_fqi import DISCRETE_KIND, DiscretePolicy
+from policyforest.baselines.least_squares import Progress
+from policyforest.baselines.lspi import LSPIPolicy
+from policyforest.policy_parts import Array, Kind, Parts
+from policyforest.spaces import bounds, require_actions, require_observations
+
+
+def _pack_search(policy: BinarySearchPolicy) -> tuple[dict[str, Array], dict[str, Any]]:
+    arrays, settings = _pack_linear(policy)
+    return arrays, settings | {"resolution": policy.resolution}
+
+
+def _unpack_search(parts: Parts) -> BinarySearchPolicy:
+    n_actions = require_actions("action_space", parts.action_space).shape[0]
+    return BinarySearchPolicy(
+        resolution=whole_number("resolution", parts.setting("resolution"), at_least=1, at_most=24),
+        **_linear(parts, n_inputs=_n_states(parts) + n_actions, n_blocks=2 * n_actions),
+    )
+
+
+def _pack_lspi(policy: LSPIPolicy) -> tuple[dict[str, Array], dict[str, Any]]:
+    arrays, settings = _pack_linear(policy)
+    return arrays | {"actions": policy.actions}, settings
+
+
+def _unpack_lspi(parts: Parts) -> LSPIPolicy:
+    box = bounds(require_actions("action_space", parts.action_space))
+    actions = finite_array("actions", parts.array("actions", "<f8", 2), 2)
+    if actions.shape[1] != len(box) or (actions < box[:, 0]).any() or (actions > box[:, 1]).any():
+        raise ValueError(f"its actions of shape {actions.shape} do not lie in {box.tolist()}")
+    return LSPIPolicy(actions=actions, **_linear(parts, n_inputs=_n_states(parts), n_blocks=len(actions)))
+
+
+def _pack_linear(policy: BinarySearchPolicy | LSPIPolicy) -> tuple[dict[str, Array], dict[str, Any]]:
+    settings = {"basis": _basis_setting(policy.basis), "progress": asdict(policy.progress)}
+    return {"weights": policy.weights, "input_box": policy.input_box}, settings
+
+
+def _linear(parts: Parts, n_inputs: int, n_blocks: int) -> dict[str, Any]:
+    """The fields that both policies have: weights (blocks, K) for the K functions of a basis over a box."""
+    box = box_array("input_box", parts.array("input_box", "<f8", 2), n_inputs)
+    weights = finite_array("weights", parts.array("weights", "<f8", 2), 2)
+    basis = _basis(parts.setting("basis"), n_inputs)
+    expected = (n_blocks, basis.over(box).n_features)
+    if weights.shape != expected:
+        raise ValueError(f"its weights have shape {weights.shape}, must have shape {expected}")
+    return {
+        "weights": weights,
+        "basis": basis,
+        "input_box": box,
+        "observation_space": parts.observation_space,
+        "action_space": parts.action_space,
+        "progress": _progress(parts.setting("progress")),
+        "info": parts.info,
+    }
+
+
+def _n_states(parts: Parts) -> int:
+    return require_observations("observation_space", parts.observation_space).shape[0]
+
+
+def _basis_setting(basis: Basis) -> dict[str, Any]:
+    match basis:
+        case PolynomialBasis(degree):
+            return {"polynomial": {"degree": degree}}
+        case RadialBasis(n_centres, width, reach):
+            centres = n_centres if isinstance(n_centres, int) else [int(n) for n in n_centres]
+            return {"radial": {"n_centres": centres, "width": float(width), "reach": float(reach)}}
+    raise TypeError(f"basis: is a {type(basis).__name__}; only polynomial and radial ones can be saved")
+
+
+def _basis(value: Any, n_inputs: int) -> Basis:
+    match value:
+        case {"polynomial": {"degree": int(degree), **rest}} if len(value) == 1 and not rest:
+            whole_number("degree", degree, at_least=0, at_most=MAX_FEATURES)
+            if math.comb(n_inputs + degree, n_inputs) > MAX_FEATURES:  # before the exponents are listed
+                raise ValueError(f"its basis has the degree {degree} in {n_inputs} inputs, which is too large")
+            return PolynomialBasis(degree)
+        case {"radial": {"n_centres": int() | list() as centres, "width": width, "reach": reach, **rest}} if (
+            len(value) == 1 and not rest
+        ):
+            for n in centres if isinstance(centres, list) else [centres]:
+                whole_number("n_centres", n, at_least=1, at_most=MAX_FEATURES)
+            return RadialBasis(
+                centres, real_number("width", width, below=LARGEST), real_number("reach", reach, below=LARGEST)
+            )
+    raise ValueError(f"its basis is {value!r}, must be a polynomial or a radial one")
+
+
+def _progress(value: Any) -> Progress:
+    match value:
+        case {"n_iterations": int(n_iterations), "converged": bool(converged), **rest} if not rest:
+            return Progress(whole_number("n_iterations", n_iterations, at_least=1), converged)
+    raise ValueError(f"its progress is {value!r}, must have n_iterations and converged")
+
+
+BASELINE_KINDS: dict[str, Kind] = {
+    BinarySearchPolicy.kind: Kind(_pack_search, _unpack_search),
+    LSPIPolicy.kind: Kind(_pack_lspi, _unpack_lspi),
+    DiscretePolicy.kind: DISCRETE_KIND,
+}

@@ -1,0 +1,68 @@
+"""``policyforest evaluate``: what a saved policy is worth."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from policyforest.action_time import action_time
+from policyforest.cli.output import Json, Seed, print_json, print_pairs, progress
+from policyforest.cli.problems import Problem, open_environment
+from policyforest.collection import collect
+from policyforest.evaluation import Evaluation
+from policyforest.evaluation import evaluate as play
+from policyforest.policy_files import load
+from policyforest.presets import environment_id
+
+PolicyFile = Annotated[Path, typer.Argument(metavar="POLICY", help="A .pforest file.")]
+
+
+def evaluate(
+    policy: PolicyFile,
+    problem: Problem = None,
+    episodes: Annotated[int, typer.Option(help="Episodes to play.")] = 50,
+    seed: Seed = 1,
+    max_steps: Annotated[
+        int | None, typer.Option(help="The longest episode, if shorter than the problem's own limit.")
+    ] = None,
+    discount: Annotated[float, typer.Option(help="1 sums the rewards as they are.")] = 1.0,
+    json: Json = False,
+) -> None:
+    """Play episodes of a saved policy.
+
+    Prints the mean return, its 95% interval, the worst, the best, and the time of an action. PROBLEM may be left out
+    where the policy knows what it was learned on."""
+    learned = load(policy)
+    name = problem or learned.info.problem
+    if not name:
+        raise ValueError("PROBLEM: is missing, must be given because the policy does not name one")
+    environment = open_environment(name)
+    try:
+        with progress(quiet=json) as shown:
+            shown.stage(f"playing {episodes} episodes")
+            result = play(learned, environment, episodes=episodes, seed=seed, max_steps=max_steps, discount=discount)
+            shown.stage("timing actions")
+            visited = collect(environment, learned, steps=500, seed=seed, max_steps=max_steps).states
+            microseconds = 1e6 * action_time(learned, visited)
+    finally:
+        environment.close()
+    report = {"policy": str(policy), "problem": environment_id(name), "seed": seed} | result.as_dict()
+    if json:
+        print_json(report | {"action_microseconds": microseconds})
+    else:
+        print_pairs(f"{policy} on {environment_id(name)}", evaluation_lines(result, microseconds))
+
+
+def evaluation_lines(result: Evaluation, microseconds: float) -> dict[str, Any]:
+    low, high = result.interval
+    ended = int(result.terminals.sum())
+    return {
+        "mean return": f"{result.mean:.4g}",
+        "95% interval": f"[{low:.4g}, {high:.4g}]" if low > -float("inf") else "needs more than one episode",
+        "worst": f"{result.worst:.4g}",
+        "best": f"{result.best:.4g}",
+        "episodes": f"{len(result.returns)} of {result.lengths.mean():.4g} steps, {ended} reached a terminal state",
+        "time of an action": f"{microseconds:.2f} µs from Python",
+    }

@@ -1,0 +1,177 @@
+"""``policyforest learn``: samples in, a policy out."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from policyforest.cli.output import Jobs, Json, Progress, Seed, note, print_json, print_pairs, progress
+from policyforest.cli.problems import Problem, open_environment
+from policyforest.collection import collect, sample_uniform
+from policyforest.methods import METHODS, Learned, Learner, with_problem
+from policyforest.policy_files import SUFFIX
+from policyforest.presets import named_problem
+from policyforest.transitions import Transitions
+
+# Whichever comes first, where nothing is said.
+DEFAULT_EPISODES, DEFAULT_STEPS, DEFAULT_SAMPLES = 100, 10_000, 10_000
+
+
+def learn(
+    problem: Problem = None,
+    episodes: Annotated[
+        int | None, typer.Option(help=f"Episodes of a random policy to learn from.  [default: {DEFAULT_EPISODES}]")
+    ] = None,
+    steps: Annotated[
+        int | None, typer.Option(help=f"Control steps at most.  [default: {DEFAULT_STEPS} without --episodes]")
+    ] = None,
+    samples: Annotated[
+        int | None,
+        typer.Option(help="Draw states and actions uniformly in place of episodes (car-on-the-hill does so)."),
+    ] = None,
+    data: Annotated[Path | None, typer.Option(help="Learn from saved transitions, .npz or .parquet.")] = None,
+    angle: Annotated[
+        list[int] | None, typer.Option(help="A state dimension that is an angle in [-pi, pi]; may be repeated.")
+    ] = None,
+    method: Annotated[str, typer.Option(help=f"{', '.join(METHODS)}.")] = "fpf-pwl",
+    preset: Annotated[str | None, typer.Option(help="'paper': the settings of the paper for this problem.")] = None,
+    discount: Annotated[
+        float | None, typer.Option(help="What a reward one step later is worth.  [default: the problem's own, or 0.98]")
+    ] = None,
+    seed: Seed = 0,
+    jobs: Jobs = -1,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where the policy goes.")] = Path("policy.pforest"),
+    save_data: Annotated[Path | None, typer.Option(help="Where the samples go, .npz or .parquet.")] = None,
+    json: Json = False,
+) -> None:
+    """Learn a policy from samples and save it.
+
+    The samples are episodes of a random policy on PROBLEM, or come from a file (--data)."""
+    _require_places(output, save_data)
+    name = problem or ""
+    with progress(quiet=json) as shown:
+        learner = Learner(method, name, discount, preset, seed, jobs, callback=shown.iteration)
+        started = time.perf_counter()
+        shown.stage("collecting samples")
+        if data is not None:
+            _refuse_with_data(episodes=episodes, steps=steps, samples=samples, angle=angle)
+            transitions, origin = Transitions.load(data), {"data": data.name}
+        else:
+            transitions, origin = _gather(problem, episodes, steps, samples, angle, seed)
+        if save_data is not None:
+            transitions.save(save_data)
+        collect_seconds = time.perf_counter() - started
+        learned = _fit(learner, transitions, shown)
+    policy = with_problem(learned.policy, named_problem(name).id, **origin)
+    policy.save(output)
+    report = _report(learned, transitions, output, collect_seconds)
+    if json:
+        print_json(report | {"problem": policy.info.problem, "seed": seed, **origin})
+        return
+    if transitions.unbounded:
+        dims = ", ".join(map(str, transitions.unbounded))
+        note(f"states without bounds (dimensions {dims}): the policy knows the range of the samples")
+    print_pairs(f"Learned a policy for {policy.info.problem or data}", _lines(report))
+
+
+def _require_places(output: Path, save_data: Path | None) -> None:
+    """Refuses at once what could not be written when all the work is done."""
+    for option, path, endings in (("output", output, (SUFFIX,)), ("save-data", save_data, (".npz", ".parquet"))):
+        if path is not None and path.suffix not in endings:
+            raise ValueError(f"--{option}: is {path}, must end in {' or '.join(endings)}")
+        if path is not None and not path.parent.is_dir():
+            raise ValueError(f"--{option}: is {path}, must lie in a folder that exists")
+
+
+def _gather(
+    problem: str | None,
+    episodes: int | None,
+    steps: int | None,
+    samples: int | None,
+    angle: list[int] | None,
+    seed: int,
+) -> tuple[Transitions, dict[str, Any]]:
+    """The samples asked for, and how they were asked for."""
+    if not problem:
+        raise ValueError("PROBLEM: is missing, must be given without --data")
+    by_episodes = episodes is not None or steps is not None
+    if samples is not None and by_episodes:
+        raise ValueError("--samples: goes with neither --episodes nor --steps, must stand alone")
+    environment = open_environment(problem)
+    try:
+        if samples is not None or (named_problem(problem).sampling == "uniform" and not by_episodes):
+            if angle:
+                raise ValueError("--angle: goes with episodes, must be left out with uniform samples")
+            samples = DEFAULT_SAMPLES if samples is None else samples
+            return sample_uniform(environment, samples, seed), {"collected_samples": samples, "collected_seed": seed}
+        if not by_episodes:
+            episodes, steps = DEFAULT_EPISODES, DEFAULT_STEPS
+        periodic = dict.fromkeys(angle, (-math.pi, math.pi)) if angle else None
+        collected = collect(environment, episodes=episodes, steps=steps, seed=seed, periodic=periodic)
+        return collected, {"collected_episodes": collected.n_episodes, "collected_seed": seed}
+    finally:
+        environment.close()
+
+
+def _refuse_with_data(**options: object) -> None:
+    for name, value in options.items():
+        if value:
+            raise ValueError(f"--{name}: is {value}, must be left out with --data, which holds all samples")
+
+
+def _fit(learner: Learner, transitions: Transitions, shown: Progress) -> Learned:
+    if learner.method in ("bas", "fqi-discrete"):
+        shown.stage(f"learning by {learner.method}")
+    else:
+        shown.iterations(learner.learners()[0])
+    return learner.fit(transitions)
+
+
+def _report(learned: Learned, transitions: Transitions, output: Path, collect_seconds: float) -> dict[str, Any]:
+    policy, q = learned.policy, learned.q
+    report: dict[str, Any] = {
+        "policy": str(output),
+        "method": policy.info.method,
+        "samples": len(transitions),
+        "episodes": transitions.n_episodes,
+        "terminal": int(transitions.terminals.sum()),
+        "discount": policy.info.settings.get("discount"),
+        "collect_seconds": collect_seconds,
+        "q_seconds": learned.q_seconds,
+        "policy_seconds": learned.policy_seconds,
+    }
+    if q is not None:
+        report |= {
+            "discount": q.settings.discount,
+            "iterations": [asdict(iteration) for iteration in q.history],
+            "resampling": None if q.resampling is None else asdict(q.resampling),
+        }
+    if hasattr(policy, "worst_case_comparisons"):
+        report |= {"leaves": policy.n_leaves, "worst_case_comparisons": policy.worst_case_comparisons}  # type: ignore[attr-defined]
+    return report
+
+
+def _lines(report: dict[str, Any]) -> dict[str, str]:
+    seconds = report["collect_seconds"] + report["q_seconds"] + report["policy_seconds"]
+    lines = {
+        "method": f"{report['method']}, discount {report['discount']:g}",
+        "samples": f"{report['samples']:,} in {report['episodes']:,} episodes, {report['terminal']:,} terminal",
+    }
+    if report.get("resampling"):
+        drawn = report["resampling"]
+        quality = [*drawn["state_scores"], drawn["reward_score"]]
+        explained = f"at least {100 * min(quality):.1f}%" if math.isfinite(min(quality)) else "an unknown part"
+        lines["resampling"] = (
+            f"{drawn['n_drawn']:,} samples from a model, which explains {explained} of the variance of held-out steps"
+        )
+    if report.get("iterations"):
+        last = report["iterations"][-1]
+        lines["Q"] = f"{last['iteration']} iterations, mean value {last['value']:.4g}"
+    if "leaves" in report:
+        lines["size"] = f"{report['leaves']:,} leaves, at most {report['worst_case_comparisons']} comparisons an action"
+    return lines | {"time": f"{seconds:.1f} s", "saved": report["policy"]}

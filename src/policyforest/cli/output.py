@@ -1,0 +1,133 @@
+"""What the commands say: tables or JSON on standard output, notes and progress on standard error.
+
+Progress shows on a terminal alone; in a pipe a command says nothing but its result.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from policyforest.fitted_q import FittedQIteration, QIteration
+
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Seed = Annotated[int, typer.Option(help="The same seed gives the same result.")]
+Jobs = Annotated[int, typer.Option(help="Threads; -1 for all cores. The result does not depend on them.")]
+
+PIPE_WIDTH = 160
+
+
+def print_json(content: Mapping[str, Any]) -> None:
+    """Numbers that are not finite become null: JSON has no others."""
+    print(json.dumps(_finite(content), indent=2, allow_nan=False))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _finite(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def print_pairs(title: str, pairs: Mapping[str, object]) -> None:
+    """A title and a line for each name and its value; on a terminal, long values are wrapped under themselves."""
+    if not sys.stdout.isatty():
+        width = max(map(len, pairs))
+        print(title, *(f"{name:<{width}}   {value}" for name, value in pairs.items()), sep="\n")
+        return
+    from rich.table import Table
+
+    table = Table.grid(padding=(0, 3, 0, 0))
+    table.add_column(style="dim")
+    for name, value in pairs.items():
+        table.add_row(name, str(value))
+    console = _console()
+    console.print(title, style="bold")
+    console.print(table)
+
+
+def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], figures: Sequence[str] = ()) -> None:
+    """A table; the columns named in `figures` are set to the right."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD)
+    for column in columns:
+        table.add_column(column, justify="right" if column in figures else "left")
+    for row in rows:
+        table.add_row(*row)
+    _console().print(table)
+
+
+def note(text: str) -> None:
+    print(f"note: {text}", file=sys.stderr)
+
+
+class Progress:
+    """Tells how far learning has come."""
+
+    def stage(self, text: str) -> None:
+        """A step whose length is not known."""
+
+    def iterations(self, learner: FittedQIteration) -> None:
+        """Fitted Q Iteration begins."""
+
+    def iteration(self, done: QIteration) -> None:
+        """One of its iterations has ended."""
+
+
+class _TerminalProgress(Progress):
+    """A bar with the time left. `horizon="auto"` may end before it: it counts the most iterations there can be."""
+
+    def __init__(self, bar: Any) -> None:
+        self._bar = bar
+        self._task = bar.add_task("", total=None)
+
+    def stage(self, text: str) -> None:
+        self._bar.reset(self._task, description=text, total=None)
+
+    def iterations(self, learner: FittedQIteration) -> None:
+        self._bar.reset(self._task, description="learning Q", total=learner._most_iterations())
+
+    def iteration(self, done: QIteration) -> None:
+        text = f"learning Q, iteration {done.iteration}, mean value {done.value:.4g}"
+        self._bar.update(self._task, description=text, completed=done.iteration)
+
+
+@contextmanager
+def progress(quiet: bool = False) -> Iterator[Progress]:
+    """A bar on standard error if that is a terminal, and nothing otherwise."""
+    if quiet or not sys.stderr.isatty():
+        yield Progress()
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left at most"),
+        TimeRemainingColumn(),
+    )
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        yield _TerminalProgress(bar)
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    width = None if sys.stdout.isatty() else PIPE_WIDTH
+    return Console(highlight=False, markup=False, width=width)

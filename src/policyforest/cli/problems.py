@@ -1,0 +1,24 @@
+"""Problems as they are named on the command line."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import gymnasium as gym
+import typer
+from gymnasium.error import NameNotFound, NamespaceNotFound, VersionNotFound
+
+from policyforest.episodes import Environment
+from policyforest.presets import PROBLEMS, environment_id
+
+PROBLEM_HELP = f"{', '.join(PROBLEMS)}, or any Gymnasium id."
+Problem = Annotated[str | None, typer.Argument(metavar="PROBLEM", help=PROBLEM_HELP)]
+
+
+def open_environment(problem: str) -> Environment:
+    """The environment of a short name or of an id; to be closed by the caller."""
+    try:
+        return gym.make(environment_id(problem))
+    except (NameNotFound, NamespaceNotFound, VersionNotFound) as error:
+        names = ", ".join(PROBLEMS)
+        raise ValueError(f"PROBLEM: is {problem!r}, must be one of {names}, or a Gymnasium id ({error})") from error

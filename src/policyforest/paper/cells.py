@@ -1,0 +1,101 @@
+"""Studies are sets of cells: one seed of one setting each, computed once and kept.
+
+A finished cell is a JSON file of its own, written beside and renamed, and is skipped when it is there; a study that
+was killed goes on where it was. A cell depends on its study and seed alone, so any number of workers gives the same.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from policyforest.files import replacing
+
+Result = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Study:
+    """A named set of cells: `run(seed)` for seeds below the scale's number gives one result each."""
+
+    name: str
+    title: str
+    run: Callable[[int], dict[str, Any]]
+    seeds: Mapping[str, int]
+    """How many at the scales "quick" and "paper" """
+    seconds: float
+    """What a cell costs, about, on one core"""
+
+    def folder(self, out: Path) -> Path:
+        return out / self.name
+
+    def file(self, out: Path, seed: int) -> Path:
+        return self.folder(out) / f"{seed:04}.json"
+
+    def missing(self, out: Path, scale: str) -> list[int]:
+        """The seeds that are still to be computed."""
+        return [seed for seed in range(self.seeds[scale]) if not self.file(out, seed).is_file()]
+
+    def results(self, out: Path, scale: str = "paper") -> list[Result]:
+        """The finished cells' results, by seed."""
+        files = (self.file(out, seed) for seed in range(self.seeds[scale]))
+        return [json.loads(file.read_text())["result"] for file in files if file.is_file()]
+
+
+def run_cell(study: Study, seed: int, out: Path) -> None:
+    """Computes one cell and keeps it."""
+    from policyforest import __version__
+
+    started = time.process_time()
+    result = study.run(seed)
+    content = {
+        "study": study.name,
+        "seed": seed,
+        "version": __version__,
+        "cpu_seconds": round(time.process_time() - started, 3),
+        "result": result,
+    }
+    study.folder(out).mkdir(parents=True, exist_ok=True)
+    with replacing(study.file(out, seed)) as beside:
+        beside.write_text(json.dumps(content, allow_nan=False) + "\n")
+
+
+def run_studies(
+    studies: Sequence[Study],
+    out: Path,
+    *,
+    scale: str,
+    workers: int,
+    done: Callable[[int, int, float], None] = lambda finished, total, left: None,
+) -> None:
+    """Computes all missing cells; `done(finished, total, seconds left)` is called after each."""
+    cells = [(study, seed) for study in studies for seed in study.missing(out, scale)]
+    costs = [study.seconds for study, _ in cells]
+    started, finished_cost = time.perf_counter(), 0.0
+    for finished, cost in enumerate(_run_all(cells, costs, out, workers), start=1):
+        finished_cost += cost
+        pace = (time.perf_counter() - started) / finished_cost
+        done(finished, len(cells), pace * (sum(costs) - finished_cost))
+
+
+def _run_all(cells: Sequence[tuple[Study, int]], costs: Sequence[float], out: Path, workers: int) -> Iterable[float]:
+    if workers == 1:
+        for (study, seed), cost in zip(cells, costs, strict=True):
+            run_cell(study, seed, out)
+            yield cost
+        return
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        futures = {pool.submit(run_cell, s, seed, out): cost for (s, seed), cost in zip(cells, costs, strict=True)}
+        try:
+            for future in as_completed(futures):
+                future.result()
+                yield futures[future]
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise

@@ -1,0 +1,213 @@
+"""A policy: one forest an action dimension, run by the core in about a microsecond."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal
+
+import numpy as np
+from gymnasium.spaces import Box
+from numpy.typing import ArrayLike
+
+import policyforest._core as _core
+from policyforest.arguments import Floats, finite_array, one_of, whole_number
+from policyforest.forests import Forest, period_rows
+from policyforest.spaces import bounds, require_actions, require_observations
+
+Outside = Literal["nearest", "raise"]
+
+
+@dataclass(frozen=True)
+class PolicyInfo:
+    """Where a policy comes from; saved with it."""
+
+    method: str
+    """"fpf-pwl", "fpf-pwc", "fqi", "bas", …"""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """The learner's parameters"""
+    n_samples: int = 0
+    problem: str = ""
+    """The environment's id, where it is known"""
+    software: str = ""
+    created: str = ""
+
+    @classmethod
+    def of(cls, method: str, learner: Any, n_samples: int, **more: Any) -> PolicyInfo:
+        """The info of what a learner (a dataclass) made, with its plain parameters."""
+        import datetime
+
+        from policyforest import __version__
+
+        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+        return cls(
+            method,
+            plain_settings(learner) | more,
+            n_samples,
+            software=f"policyforest {__version__}",
+            created=now,
+        )
+
+
+def plain_settings(learner: Any) -> dict[str, Any]:
+    """The numbers and words among the fields of a dataclass."""
+    values = {f.name: getattr(learner, f.name) for f in fields(learner)}
+    return {k: v for k, v in values.items() if v is None or isinstance(v, bool | int | float | str)}
+
+
+@dataclass(frozen=True)
+class Simplification:
+    """How far one tree moved from the forest it stands for, over uniform states of the state box."""
+
+    max_leaves: int
+    n_leaves: int
+    mean_change: tuple[float, ...]
+    """Mean |change of action|, one an action dimension"""
+    largest_change: tuple[float, ...]
+    n_states: int
+
+
+@dataclass(frozen=True, eq=False)
+class Policy:
+    """pi(s), one forest an action dimension, clipped to the action box.
+
+    `act(state)` takes a contiguous float64 array and returns one: the fast path. A state outside the box that the
+    policy was learned on gets the answer of the outermost leaf, or an error with `outside="raise"`; NaN is an error.
+    """
+
+    kind = "forest"
+
+    forests: tuple[Forest, ...]
+    observation_space: Box
+    action_space: Box
+    periodic: Mapping[int, tuple[float, float]] = field(default_factory=dict)
+    info: PolicyInfo = field(default_factory=lambda: PolicyInfo("given"))
+    outside: Outside = "nearest"
+    simplification: Simplification | None = None
+    controller: _core.Controller = field(init=False, repr=False)
+    act: Callable[[Floats], Floats] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        forests = tuple(self.forests)
+        require_observations("observation_space", self.observation_space)
+        require_actions("action_space", self.action_space)
+        one_of("outside", self.outside, ("nearest", "raise"))
+        if len(forests) != self.action_space.shape[0]:
+            raise ValueError(
+                f"forests: are {len(forests)}, must be one for each of {self.action_space.shape[0]} actions"
+            )
+        n_states = self.observation_space.shape[0]
+        for forest in forests:
+            if forest.n_inputs != n_states:
+                raise ValueError(f"forests: one has {forest.n_inputs} inputs for {n_states} state dimensions")
+        native = [forest._native for forest in forests]
+        controller = _core.Controller(native, bounds(self.action_space), period_rows(self.periodic, n_states))
+        set_field = object.__setattr__.__get__(self)
+        set_field("forests", forests)
+        set_field("controller", controller)
+        set_field("act", controller.act if self.outside == "nearest" else self._act_inside)
+
+    @property
+    def state_box(self) -> Floats:
+        """Rows (lo, hi): the states that the policy was learned on."""
+        return self.forests[0].box
+
+    @property
+    def n_leaves(self) -> int:
+        return sum(forest.n_leaves for forest in self.forests)
+
+    @property
+    def worst_case_comparisons(self) -> int:
+        """No action takes more comparisons than this: the depths of all trees together."""
+        return sum(sum(forest.depths) for forest in self.forests)
+
+    def __repr__(self) -> str:
+        trees = "+".join(str(len(forest)) for forest in self.forests)
+        return (
+            f"Policy({self.info.method}, {self.observation_space.shape[0]} states -> {len(self.forests)} actions, "
+            f"{trees} trees, {self.n_leaves} {self.forests[0].leaf_model} leaves, "
+            f"at most {self.worst_case_comparisons} comparisons)"
+        )
+
+    def act_batch(self, states: ArrayLike) -> Floats:
+        """Actions for rows of states."""
+        rows = finite_array("states", states, 2)
+        if rows.shape[1] != self.observation_space.shape[0]:
+            raise ValueError(f"states: has {rows.shape[1]} columns, must have {self.observation_space.shape[0]}")
+        if self.outside == "raise":
+            self._check_inside(rows)
+        return self.controller.act_batch(rows)
+
+    def predict(
+        self, observation: Any, state: Any = None, episode_start: Any = None, deterministic: bool = True
+    ) -> tuple[Any, Any]:
+        """Stable-Baselines3's signature: one observation or rows of them, in the spaces' own types."""
+        return sb3_predict(self, observation), state
+
+    def with_outside(self, outside: Outside) -> Policy:
+        """The same policy that answers ("nearest") or raises for states outside its box."""
+        return replace(self, outside=outside)
+
+    def simplify(self, max_leaves: int, n_states: int = 20_000) -> Policy:
+        """One tree an action dimension, of at most `max_leaves` leaves (the abstract's "single tree").
+
+        The trees are merged and pruned one after the other (Algorithms 2 and 3); `simplification` of the result tells
+        how far the action moved, on `n_states` uniform states of the box.
+        """
+        limit = whole_number("max_leaves", max_leaves, at_least=1)
+        if not np.isfinite(self.state_box).all():
+            raise ValueError(f"state_box: is {self.state_box.tolist()}, must be finite to simplify a policy")
+        trees = tuple(forest.average(limit) for forest in self.forests)
+        simple = replace(self, forests=trees)
+        lo, hi = self.state_box.T
+        share = np.random.default_rng(0).random((whole_number("n_states", n_states, at_least=1), len(lo)))
+        states = np.clip(lo + share * (hi - lo), lo, hi)
+        change = np.abs(simple.act_batch(states) - self.act_batch(states))
+        report = Simplification(
+            limit,
+            simple.n_leaves,
+            tuple(change.mean(axis=0).tolist()),
+            tuple(change.max(axis=0).tolist()),
+            len(states),
+        )
+        return replace(simple, simplification=report)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes a ``.pforest`` file: arrays and JSON, never code."""
+        from policyforest.policy_files import save_policy
+
+        save_policy(self, path)
+
+    def _act_inside(self, state: Floats) -> Floats:
+        values = np.asarray(state, dtype=np.float64)
+        if values.shape != self.observation_space.shape:
+            raise ValueError(f"state: has shape {values.shape}, must have shape {self.observation_space.shape}")
+        self._check_inside(values[np.newaxis])
+        return self.controller.act(state)
+
+    def _check_inside(self, rows: Floats) -> None:
+        box = self.state_box
+        outside = (rows < box[:, 0]) | (rows > box[:, 1])
+        outside[:, list(self.periodic)] = False
+        if outside.any():
+            i, d = np.argwhere(outside)[0]
+            raise ValueError(f"state: has {rows[i, d]} in dimension {d}, the policy knows {box[d].tolist()} only")
+
+
+def sb3_predict(policy: Any, observation: Any) -> Any:
+    """Actions as Stable-Baselines3's `predict` returns them: shaped like the observation, typed like the space."""
+    array = np.asarray(observation, dtype=np.float64)
+    shape = policy.observation_space.shape
+    if array.shape[-len(shape) :] != shape or array.ndim > len(shape) + 1:
+        raise ValueError(f"observation: has shape {array.shape}, must be {shape} or rows of it")
+    rows = policy.act_batch(array.reshape(-1, *shape))
+    box = bounds(policy.action_space)
+    actions = np.clip(rows, box[:, 0], box[:, 1]).astype(policy.action_space.dtype)
+    actions = np.clip(actions, policy.action_space.low, policy.action_space.high)
+    return actions if array.ndim > len(shape) else actions[0]
+
+
+def info_dict(info: PolicyInfo) -> dict[str, Any]:
+    """Plain data for JSON."""
+    return {f.name: getattr(info, f.name) for f in fields(info)} | {"settings": dict(info.settings)}

@@ -1,0 +1,253 @@
+"""Pictures of policies, of learning and of returns.
+
+Every function returns a matplotlib `Figure` that belongs to nobody else: no global state, no window, works without a
+display. `save_png` and `png_bytes` turn it into a file.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ParamSpec
+
+import numpy as np
+
+from policyforest.arguments import Floats
+from policyforest.files import replacing
+from policyforest.report.labels import Labels, labels_for
+from policyforest.report.state_slice import StateSlice, slice_of
+from policyforest.spaces import bounds
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from policyforest.fitted_q import QIteration
+    from policyforest.transitions import Transitions
+
+P = ParamSpec("P")
+
+BLUE, ORANGE, GREEN, VIOLET, INK, FAINT = "#2a6f97", "#c8553d", "#5b8c5a", "#8a6fb0", "#33383f", "#d9dde2"
+ACTION_COLORS, VALUE_COLORS = "RdBu_r", "viridis"
+DPI = 110
+# An arg max costs some 20 µs a state and a forest's answer less than one.
+SLOW_RESOLUTION, FAST_RESOLUTION = 120, 300
+
+STYLE = {
+    "font.size": 10,
+    "axes.titlesize": 11,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": False,
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "legend.frameon": False,
+}
+
+
+def _styled(draw: Callable[P, Figure]) -> Callable[P, Figure]:
+    """Draws in this module's style and leaves matplotlib's settings as they were."""
+
+    @wraps(draw)
+    def drawn(*args: P.args, **kwargs: P.kwargs) -> Figure:
+        with _matplotlib().rc_context(STYLE):
+            return draw(*args, **kwargs)
+
+    return drawn
+
+
+@_styled
+def policy_figure(
+    policy: Any,
+    dims: Sequence[int] | None = None,
+    at: Sequence[float] | None = None,
+    samples: Floats | None = None,
+) -> Figure:
+    """The action over two state dimensions, a panel an action dimension; for a policy that is greedy in a Q forest
+    also V(s) = max_a Q(s, a) and Q over the first of the dimensions and the first action.
+
+    dims, at: which dimensions, and the state whose other entries are held (see `slice_of`).
+    samples: states to mark with dots, such as those that the policy was learned from.
+    """
+    greedy = getattr(policy, "kind", "") == "greedy"
+    plane = slice_of(policy, dims, at, FAST_RESOLUTION if hasattr(policy, "controller") else SLOW_RESOLUTION)
+    labels = labels_for(policy.info.problem, policy.observation_space.shape[0], policy.action_space.shape[0])
+    n_actions = len(labels.actions)
+    actions = np.asarray(policy.act_batch(plane.states()))
+    figure, panels = _panels(n_actions + (2 if greedy else 0))
+    limits = bounds(policy.action_space)
+    for j in range(n_actions):
+        _draw_action(panels[j], plane, actions[:, j], limits[j], labels, j)
+        if samples is not None and len(plane.dims) == 2:
+            x, y = samples[:, list(plane.dims)].T
+            panels[j].scatter(x, y, s=7, color=INK, alpha=0.7, ec="white", lw=0.3)
+            panels[j].set(xlim=tuple(plane.box[0]), ylim=tuple(plane.box[1]))
+    if greedy:
+        _draw_values(panels[n_actions], plane, policy, labels)
+        _draw_q(panels[n_actions + 1], plane, policy, labels)
+    figure.suptitle(_heading(policy, plane, labels), x=0.01, ha="left", fontsize=9)
+    return figure
+
+
+@_styled
+def learning_figure(history: Sequence[QIteration]) -> Figure:
+    """What the iterations of Fitted Q Iteration did: the mean value at the samples, and its relative drift."""
+    figure, (left, right) = _panels(2)
+    numbers = [iteration.iteration for iteration in history]
+    left.plot(numbers, [iteration.value for iteration in history], color=BLUE, lw=1.8)
+    left.set(title="Mean value at the samples", xlabel="iteration h", ylabel="mean of max Q (reward)")
+    right.semilogy(numbers, [max(100 * abs(iteration.drift), 1e-4) for iteration in history], color=ORANGE, lw=1.8)
+    right.set(title="Drift of the values", xlabel="iteration h", ylabel="mean relative change (%)")
+    right.yaxis.set_major_locator(_matplotlib().ticker.LogLocator(subs=(1, 2, 5)))
+    right.yaxis.set_major_formatter("{x:g}")
+    right.yaxis.set_minor_locator(_matplotlib().ticker.NullLocator())
+    for axes in (left, right):
+        axes.grid(axis="y", color=FAINT, lw=0.8)
+        axes.set_axisbelow(True)
+        axes.xaxis.set_major_locator(_whole_numbers())
+    return figure
+
+
+@_styled
+def returns_figure(returns: Floats, marks: Mapping[str, float] | None = None) -> Figure:
+    """How the returns of the episodes are spread, with their mean and any other figures to stand beside."""
+    figure, (axes,) = _panels(1, width=6.4, height=3.0)
+    axes.hist(returns, bins=min(20, max(5, len(returns) // 3)), color=BLUE, alpha=0.85, edgecolor="white", lw=0.6)
+    axes.axvline(float(np.mean(returns)), color=INK, lw=1.6, label=f"mean {np.mean(returns):.4g}")
+    for (name, value), color in zip((marks or {}).items(), (ORANGE, GREEN, VIOLET), strict=False):
+        axes.axvline(value, color=color, lw=1.6, ls="--", label=f"{name} {value:.4g}")
+    axes.set(
+        title=f"Returns of {len(returns)} episodes", xlabel="return (undiscounted sum of rewards)", ylabel="episodes"
+    )
+    axes.yaxis.set_major_locator(_whole_numbers())
+    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5))
+    return figure
+
+
+@_styled
+def episode_figure(episode: Transitions, problem: str = "") -> Figure:
+    """One episode over its control steps: the states on the left, the actions on the right."""
+    labels = labels_for(problem, episode.states.shape[1], episode.actions.shape[1])
+    figure, (left, right) = _panels(2, width=4.6, height=3.0)
+    for rows, names, axes in ((episode.states, labels.states, left), (episode.actions, labels.actions, right)):
+        for column, name, color in zip(rows.T, names, (BLUE, ORANGE, GREEN, VIOLET), strict=False):
+            axes.plot(column, color=color, lw=1.4, label=name)
+        axes.axhline(0.0, color=FAINT, lw=0.8, zorder=0)
+        axes.set_xlabel("control step")
+        axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, handlelength=1.2, borderaxespad=0.2)
+    return figure
+
+
+def save_png(figure: Figure, path: str | os.PathLike[str]) -> None:
+    with replacing(path) as beside:
+        beside.write_bytes(png_bytes(figure))
+
+
+def png_bytes(figure: Figure) -> bytes:
+    """The picture as a PNG file, without the date and the software that made it."""
+    content = io.BytesIO()
+    figure.savefig(content, format="png", metadata={"Software": None})
+    return content.getvalue()
+
+
+def _panels(number: int, width: float = 4.6, height: float = 3.8) -> tuple[Figure, list[Axes]]:
+    """Panels in rows of at most three."""
+    columns = min(3, number)
+    rows = -(-number // columns)
+    size = (columns * width, rows * height + 0.3)
+    figure: Figure = _matplotlib().figure.Figure(figsize=size, dpi=DPI, layout="constrained")
+    return figure, [figure.add_subplot(rows, columns, i + 1) for i in range(number)]
+
+
+def _matplotlib() -> Any:
+    try:
+        import matplotlib
+        import matplotlib.figure
+        import matplotlib.ticker
+    except ImportError as error:
+        raise ImportError("matplotlib is not installed; run `pip install 'policyforest[plot]'`") from error
+    return matplotlib
+
+
+def _whole_numbers() -> Any:
+    return _matplotlib().ticker.MaxNLocator(integer=True)
+
+
+def _draw_action(axes: Axes, plane: StateSlice, values: Floats, limits: Floats, labels: Labels, j: int) -> None:
+    name = labels.actions[j]
+    axes.set_title(name.capitalize() if name.startswith("action") else f"Action: {name}")
+    if len(plane.dims) == 1:
+        axes.plot(plane.axes[0], values, color=BLUE, lw=1.8)
+        axes.set(xlabel=labels.states[plane.dims[0]], ylabel=name, ylim=tuple(limits))
+        axes.locator_params(axis="x", nbins=6)
+        return
+    _heat_map(axes, plane.box, plane.shaped(values), tuple(limits), ACTION_COLORS, name)
+    axes.set(xlabel=labels.states[plane.dims[0]], ylabel=labels.states[plane.dims[1]])
+
+
+def _draw_values(axes: Axes, plane: StateSlice, policy: Any, labels: Labels) -> None:
+    values = policy.forest.best_action(plane.states(), search=policy.action_search, max_leaves=policy.max_leaves).value
+    axes.set_title("Value: V(s) = max Q(s, a)")
+    if len(plane.dims) == 1:
+        axes.plot(plane.axes[0], values, color=BLUE, lw=1.8)
+        axes.set(xlabel=labels.states[plane.dims[0]], ylabel="V (reward)")
+        return
+    _heat_map(axes, plane.box, plane.shaped(values), _most(values), VALUE_COLORS, "V (reward)")
+    axes.set(xlabel=labels.states[plane.dims[0]], ylabel=labels.states[plane.dims[1]])
+
+
+def _draw_q(axes: Axes, plane: StateSlice, policy: Any, labels: Labels) -> None:
+    """Q over the first dimension of the plane and the first action; the best action is a line through it."""
+    line = StateSlice(plane.dims[:1], plane.box[:1], plane.fixed, plane.resolution)
+    states = line.states()
+    best = np.asarray(policy.act_batch(states))
+    low, high = bounds(policy.action_space)[0]
+    actions = np.tile(best, (plane.resolution, 1))
+    actions[:, 0] = np.repeat(low + (high - low) * (np.arange(plane.resolution) + 0.5) / plane.resolution, len(states))
+    rows = np.concatenate([np.tile(states, (plane.resolution, 1)), actions], axis=1)
+    values = policy.forest.predict(rows)
+    box = np.array([plane.box[0], [low, high]])
+    _heat_map(axes, box, values.reshape(plane.resolution, -1), _most(values), VALUE_COLORS, "Q (reward)")
+    axes.plot(line.axes[0], best[:, 0], color="white", lw=1.4)
+    axes.set_title("Q(s, a), the best action in white")
+    axes.set(xlabel=labels.states[plane.dims[0]], ylabel=labels.actions[0])
+
+
+def _heat_map(axes: Axes, box: Floats, values: Floats, limits: tuple[float, float], colors: str, label: str) -> None:
+    low, high = limits
+    extend = {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}
+    beyond = (bool(values.min() < low), bool(values.max() > high))
+    image = axes.imshow(
+        values,
+        origin="lower",
+        extent=(box[0, 0], box[0, 1], box[1, 0], box[1, 1]),
+        aspect="auto",
+        cmap=colors,
+        vmin=low,
+        vmax=high,
+        interpolation="nearest",
+    )
+    bar = axes.figure.colorbar(image, ax=axes, extend=extend[beyond])
+    bar.set_label(label)
+    bar.outline.set_visible(False)
+
+
+def _most(values: Floats) -> tuple[float, float]:
+    """Where most values lie, so that a few of -1000 do not take all the colours."""
+    low, high = np.percentile(values, [5, 100])
+    return (float(low), float(high)) if low < high else (float(low) - 1.0, float(high) + 1.0)
+
+
+def _heading(policy: Any, plane: StateSlice, labels: Labels) -> str:
+    held = [f"{name} = {plane.fixed[d]:.3g}" for d, name in enumerate(labels.states) if d not in plane.dims]
+    where = f" at {', '.join(held)}" if held else ""
+    info = policy.info
+    samples = f"{info.n_samples:,} samples" if info.n_samples else ""
+    return ", ".join(text for text in (info.problem, info.method, samples) if text) + where

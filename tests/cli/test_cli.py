@@ -1,0 +1,279 @@
+"""The command line as a user meets it: what it prints, what it writes, and how it says no."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import policyforest as pf
+from policyforest.cli import main
+from policyforest.policy_files import load
+
+PNG = b"\x89PNG\r\n\x1a\n"
+# Ten iterations on about a hundred samples: everything happens, in a second.
+QUICK = ["double-integrator", "--episodes", "20", "--preset", "paper", "--jobs", "1"]
+
+
+def run(*arguments: str | Path, code: int = 0) -> Any:
+    result = CliRunner().invoke(main, [str(a) for a in arguments])
+    assert result.exit_code == code, result.output + result.stderr
+    return result
+
+
+def run_json(*arguments: str | Path) -> dict[str, Any]:
+    content = json.loads(run(*arguments, "--json").stdout)
+    assert isinstance(content, dict)
+    return content
+
+
+@pytest.fixture(scope="module")
+def policy_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("cli") / "policy.pforest"
+    run("learn", *QUICK, "-o", path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def greedy_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("cli") / "greedy.pforest"
+    run("learn", *QUICK, "--method", "fqi", "-o", path)
+    return path
+
+
+def test_help_names_every_command() -> None:
+    shown = run("--help").stdout
+    for command in ("learn", "evaluate", "show", "doctor"):
+        assert command in shown
+        assert "--json" in run(command, "--help").stdout
+
+
+def test_version_is_the_package_s() -> None:
+    assert run("--version").stdout.strip() == f"policyforest {pf.__version__}"
+
+
+def test_learn_saves_a_policy_that_knows_where_it_comes_from(policy_file: Path) -> None:
+    info = load(policy_file).info
+    assert info.problem == "policyforest/DoubleIntegrator-v0"
+    assert info.method == "fpf-pwl"
+    assert info.settings["collected_episodes"] == 20
+    assert info.settings["random_state"] == 0
+
+
+def test_learn_prints_what_it_did(tmp_path: Path) -> None:
+    shown = run("learn", *QUICK, "-o", tmp_path / "p.pforest").stdout
+    assert "DoubleIntegrator" in shown
+    assert "10 iterations" in shown
+    assert "p.pforest" in shown
+
+
+def test_learn_with_the_same_seed_gives_the_same_policy(policy_file: Path, tmp_path: Path) -> None:
+    run("learn", *QUICK, "-o", tmp_path / "again.pforest")
+    run("learn", *QUICK, "--seed", "1", "-o", tmp_path / "other.pforest")
+    states = np.random.default_rng(0).uniform(-1, 1, (100, 2))
+    first, again, other = (
+        load(p).act_batch(states) for p in (policy_file, tmp_path / "again.pforest", tmp_path / "other.pforest")
+    )
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+def test_learn_reports_iterations_and_sizes_as_json(tmp_path: Path) -> None:
+    report = run_json("learn", *QUICK, "-o", tmp_path / "p.pforest")
+    assert report["problem"] == "policyforest/DoubleIntegrator-v0"
+    assert len(report["iterations"]) == 10
+    assert report["discount"] == 0.98
+    assert report["worst_case_comparisons"] > 0
+    assert report["samples"] >= report["episodes"] == 20
+
+
+def test_learn_from_saved_data_equals_learning_from_the_environment(policy_file: Path, tmp_path: Path) -> None:
+    data = tmp_path / "data.npz"
+    run("learn", *QUICK, "-o", tmp_path / "p.pforest", "--save-data", data)
+    run("learn", "double-integrator", "--data", data, "--preset", "paper", "-o", tmp_path / "q.pforest")
+    states = np.random.default_rng(0).uniform(-1, 1, (100, 2))
+    assert np.array_equal(load(tmp_path / "q.pforest").act_batch(states), load(policy_file).act_batch(states))
+
+
+def test_learn_takes_data_without_a_problem(tmp_path: Path) -> None:
+    data = pf.collect("policyforest/DoubleIntegrator-v0", episodes=3, seed=0)
+    data.save(tmp_path / "data.npz")
+    out = tmp_path / "p.pforest"
+    report = run_json("learn", "--data", tmp_path / "data.npz", "--discount", "0.5", "-o", out)
+    assert report["discount"] == 0.5
+    assert report["problem"] == ""
+
+
+def test_learn_draws_uniform_samples_for_the_car(tmp_path: Path) -> None:
+    report = run_json(
+        "learn", "car-on-the-hill", "--samples", "300", "--preset", "paper", "-o", tmp_path / "car.pforest"
+    )
+    assert report["samples"] == report["episodes"] == 300
+
+
+def test_learn_works_on_any_gymnasium_environment(tmp_path: Path) -> None:
+    out = tmp_path / "p.pforest"
+    report = run_json("learn", "Pendulum-v1", "--steps", "150", "--discount", "0.5", "--method", "fpf-pwc", "-o", out)
+    assert report["samples"] == 150
+    assert run_json("evaluate", out, "--episodes", "2")["problem"] == "Pendulum-v1"
+
+
+def test_learn_marks_angles(tmp_path: Path) -> None:
+    out = tmp_path / "p.pforest"
+    run("learn", "inverted-pendulum", "--episodes", "5", "--angle", "0", "--preset", "paper", "-o", out)
+    assert load(out).periodic == {0: (-np.pi, np.pi)}
+
+
+@pytest.mark.parametrize("method", ["bas", "fqi-discrete"])
+def test_learn_has_the_baselines(method: str, tmp_path: Path) -> None:
+    out = tmp_path / "p.pforest"
+    run("learn", "double-integrator", "--episodes", "10", "--method", method, "--discount", "0.5", "-o", out)
+    assert load(out).info.method == method
+    assert run_json("evaluate", out, "--episodes", "2", "--max-steps", "20")["problem"].startswith("policyforest/")
+
+
+def test_evaluate_prints_the_summary(policy_file: Path) -> None:
+    shown = run("evaluate", policy_file, "double-integrator", "--episodes", "3").stdout
+    for word in ("mean return", "95% interval", "worst", "best", "µs"):
+        assert word in shown
+
+
+def test_evaluate_agrees_with_the_library(policy_file: Path) -> None:
+    report = run_json("evaluate", policy_file, "--episodes", "3", "--seed", "5")
+    expected = pf.evaluate(load(policy_file), "policyforest/DoubleIntegrator-v0", episodes=3, seed=5)
+    assert report["mean"] == expected.mean
+    assert report["returns"] == expected.returns.tolist()
+    assert 0.05 < report["action_microseconds"] < 1e4
+
+
+def test_evaluate_refuses_a_policy_of_another_problem(policy_file: Path) -> None:
+    result = run("evaluate", policy_file, "car-on-the-hill", code=2)
+    assert result.stderr.startswith("error: policy: it ")
+    assert result.stdout == ""
+
+
+def test_show_describes_and_draws(policy_file: Path, tmp_path: Path) -> None:
+    picture = tmp_path / "policy.png"
+    shown = run("show", policy_file, "--picture", picture).stdout
+    assert "position p (m)" in shown
+    assert "comparisons" in shown
+    assert picture.read_bytes().startswith(PNG)
+
+
+def test_show_draws_beside_the_policy_unless_told_otherwise(policy_file: Path) -> None:
+    run("show", policy_file, "--no-picture")
+    assert not policy_file.with_suffix(".png").exists()
+    assert run_json("show", policy_file)["picture"] == str(policy_file.with_suffix(".png"))
+    assert policy_file.with_suffix(".png").exists()
+
+
+def test_show_draws_q_and_v_of_a_greedy_policy(greedy_file: Path, policy_file: Path) -> None:
+    wide = Path(run_json("show", greedy_file)["picture"]).read_bytes()
+    narrow = Path(run_json("show", policy_file)["picture"]).read_bytes()
+    assert png_width(wide) > 2.5 * png_width(narrow)
+
+
+def test_show_says_everything_as_json(policy_file: Path) -> None:
+    report = run_json("show", policy_file, "--no-picture")
+    policy = load(policy_file)
+    assert report["worst_case_comparisons"] == policy.worst_case_comparisons
+    assert report["leaves"] == [forest.n_leaves for forest in policy.forests]
+    assert report["action_space"] == [[-1.0, 1.0]]
+    assert report["settings"]["leaf_model"] == "linear"
+
+
+def test_doctor_finds_this_installation_healthy() -> None:
+    report = run_json("doctor")
+    assert report["healthy"]
+    assert report["versions"]["policyforest"] == pf.__version__
+    assert report["machine"]["SIMD path"]
+    assert sum(check["seconds"] for check in report["checks"]) < 60
+
+
+def test_doctor_fails_when_a_check_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    from policyforest import self_check
+
+    monkeypatch.setattr(self_check, "walk", lambda forest, x: 0.0)
+    result = run("doctor", code=1)
+    assert "FAILED" in result.stdout
+    assert "differ" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["learn"], "PROBLEM"),
+        (["learn", "no-such-problem"], "no-such-problem"),
+        (["learn", "CartPole-v1"], "Discrete"),
+        (["learn", "swing-up", "--preset", "paper"], "paper"),
+        (["learn", "swing-up", "--preset", "mine"], "preset"),
+        (["learn", "swing-up", "--method", "magic"], "fpf-pwl"),
+        (["learn", "swing-up", "--episodes", "0"], "episodes"),
+        (["learn", "swing-up", "--seed", "-1"], "seed"),
+        (["learn", "swing-up", "--discount", "1"], "discount"),
+        (["learn", "swing-up", "--jobs", "0", "--episodes", "1"], "n_jobs"),
+        (["learn", "swing-up", "--samples", "5", "--episodes", "5"], "--samples"),
+        (["learn", "swing-up", "-o", "policy.pickle"], "--output"),
+        (["learn", "swing-up", "-o", "no/such/folder/policy.pforest"], "--output"),
+        (["learn", "swing-up", "--save-data", "data.csv"], "--save-data"),
+        (["learn", "--data", "missing.npz"], "missing.npz"),
+        (["learn", "--data", "missing.npz", "--episodes", "3"], "--episodes"),
+        (["evaluate", "missing.pforest"], "missing.pforest"),
+        (["show", "missing.pforest"], "missing.pforest"),
+    ],
+)
+def test_errors_are_one_line_that_names_the_culprit(
+    arguments: list[str], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run(*arguments, code=2)
+    assert result.stderr.startswith("error: ")
+    assert result.stderr.count("\n") == 1
+    assert words in result.stderr
+    assert result.stdout == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("options", [["--dims", "0", "7"], ["--dims", "0", "0"], ["--at", "a,b"], ["--at", "1"]])
+def test_show_refuses_a_slice_that_is_none(options: list[str], policy_file: Path) -> None:
+    assert run("show", policy_file, *options, code=2).stderr.startswith("error: ")
+
+
+def test_debug_shows_where_an_error_arose() -> None:
+    result = CliRunner().invoke(main, ["--debug", "show", "missing.pforest"])
+    assert isinstance(result.exception, FileNotFoundError)
+
+
+def test_a_damaged_policy_is_an_error(policy_file: Path, tmp_path: Path) -> None:
+    damaged = tmp_path / "damaged.pforest"
+    damaged.write_bytes(policy_file.read_bytes()[:-100])
+    assert "damaged.pforest" in run("evaluate", damaged, code=2).stderr
+
+
+def test_commands_are_quiet_in_a_pipe(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "policyforest", "learn", *QUICK, "-o", str(tmp_path / "p.pforest")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    assert "\x1b" not in done.stdout
+
+
+def test_demo_writes_its_policies_and_a_report_that_stands_alone(tmp_path: Path) -> None:
+    from policyforest.demo import demo
+
+    demo(tmp_path / "demo", episodes=20, evaluation_episodes=3)
+    page = (tmp_path / "demo" / "report.html").read_text(encoding="utf-8")
+    assert page.count("data:image/png;base64,") == 5
+    assert "http" not in page
+    for name in ("pendulum.pforest", "pendulum-tree.pforest"):
+        assert load(tmp_path / "demo" / name).action_space.shape == (1,)
+
+
+def png_width(content: bytes) -> int:
+    assert content.startswith(PNG)
+    return int.from_bytes(content[16:20], "big")
