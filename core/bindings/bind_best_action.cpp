@@ -37,11 +37,16 @@ struct Maxima {
 
 Results line_search(const NativeForest& self, Rows2 rows, std::size_t action_dim, std::size_t n_threads) {
   Maxima maxima(rows.shape(0), 1);
-  run_interruptibly([&](const std::atomic<bool>* cancel) {
-    const LineSearch search(self.forest, action_dim);
-    search(rows.data(), maxima.n, {maxima.value.data(), maxima.action.data(), maxima.lo.data(), maxima.hi.data()},
-           n_threads, cancel);
-  });
+  const LineMaxima out{maxima.value.data(), maxima.action.data(), maxima.lo.data(), maxima.hi.data()};
+  const auto work = [&](const std::atomic<bool>* cancel) {
+    (*self.line_search(action_dim))(rows.data(), maxima.n, out, n_threads, cancel);
+  };
+  if (maxima.n <= 16) {  // a control step: not worth a thread
+    const nb::gil_scoped_release release;
+    work(nullptr);
+  } else {
+    run_interruptibly(work);
+  }
   return maxima.results();
 }
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "policyforest/forest.hpp"
+#include "policyforest/line_search.hpp"
 #include "policyforest/predictor.hpp"
 
 namespace nb = nanobind;
@@ -33,10 +34,22 @@ struct NativeForest {
     std::call_once(compiled, [this] { predictor_ = std::make_unique<Predictor>(forest); });
     return *predictor_;
   }
+  // The search over one action dimension, kept from call to call: making it visits every node.
+  std::shared_ptr<const LineSearch> line_search(std::size_t action) const {
+    const std::lock_guard lock(searched);
+    if (!search_ || search_dim_ != action) {
+      search_ = std::make_shared<const LineSearch>(forest, action);
+      search_dim_ = action;
+    }
+    return search_;
+  }
 
  private:
   mutable std::once_flag compiled;
   mutable std::unique_ptr<Predictor> predictor_;
+  mutable std::mutex searched;
+  mutable std::shared_ptr<const LineSearch> search_;
+  mutable std::size_t search_dim_ = 0;
 };
 
 // An array that takes over the numbers of a vector.

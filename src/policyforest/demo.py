@@ -30,15 +30,15 @@ PAPER, LIMIT = -172.0, -122.0
 """Mean return of the paper's FPF:PWL after 100 episodes, and of dynamic programming with the true equations"""
 
 CAPTION = (
-    "Undiscounted returns of episodes of at most 3,000 steps (5 minutes). Ours are of this one run, the interval over its "
-    "episodes; another seed gives another policy. The paper's is the mean of 50 policies."
+    "Undiscounted returns of episodes of at most 3,000 steps (5 minutes). Ours are of this one run, the interval over "
+    "its episodes; another seed gives another policy. The paper's is the mean of 50 policies."
 )
 COLUMNS = ("controller", "mean return", "95% interval", "worst", "best", "µs an action")
 INTRODUCTION = (
     "A pole of 2 kg stands on a cart of 6 kg. Ten times a second the controller sees the pole's angle and speed and "
     "chooses a force of up to 50 N; noise of up to 10 N is added to it. An episode ends with -1000 when the pole falls "
-    "or turns faster than 2 rad/s. The learner is told the ranges of states and forces and the discount, 0.95; all else "
-    "it knows from the samples."
+    "or turns faster than 2 rad/s. The learner is told the ranges of states and forces and the discount, 0.95; all "
+    "else it knows from the samples."
 )
 
 

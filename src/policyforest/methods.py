@@ -28,6 +28,7 @@ from policyforest.q_function import QFunction
 from policyforest.transitions import Transitions
 
 METHODS = ("fpf-pwl", "fpf-pwc", "fqi", "bas", "fqi-discrete")
+BASELINES = ("bas", "fqi-discrete")
 LEAF_MODELS: dict[str, Literal["constant", "linear"]] = {"fpf-pwl": "linear", "fpf-pwc": "constant"}
 
 
@@ -80,11 +81,12 @@ class Learner:
         one_of("method", self.method, METHODS)
         if self.preset is not None:
             one_of("preset", self.preset, ("paper",))
-            if self.method in ("bas", "fqi-discrete"):
+            if self.method in BASELINES:
                 raise ValueError(f"preset: is {self.preset!r}, must be left out with the method {self.method!r}")
 
-    def fit(self, data: Transitions) -> Learned:
-        learned = self._fit_baseline(data) if self.method in ("bas", "fqi-discrete") else self._fit_forest(data)
+    def fit(self, data: Transitions, q: QFunction | None = None) -> Learned:
+        """Learns from samples; a Q function that the same settings gave before is not learned again."""
+        learned = self._fit_baseline(data) if self.method in BASELINES else self._fit_forest(data, q)
         return replace(learned, policy=with_problem(learned.policy, named_problem(self.problem).id))
 
     def learners(self) -> tuple[FittedQIteration, FittedPolicyForest]:
@@ -98,23 +100,21 @@ class Learner:
         # What the paper's preset says of the discount is the problem's own.
         return replace(q_learner, discount=self._discount(), callback=self.callback), policy_learner
 
-    def _fit_forest(self, data: Transitions) -> Learned:
+    def _fit_forest(self, data: Transitions, q: QFunction | None) -> Learned:
         q_learner, policy_learner = self.learners()
         started = time.perf_counter()
-        q = q_learner.fit(data)
+        q = q_learner.fit(data) if q is None else q
         middle = time.perf_counter()
         policy = q.policy() if self.method == "fqi" else policy_learner.fit(q)
         return Learned(policy, q, middle - started, time.perf_counter() - middle)
 
     def _fit_baseline(self, data: Transitions) -> Learned:
+        from policyforest.baselines import BinaryActionSearch, DiscreteFQI
+
         started = time.perf_counter()
         if self.method == "bas":
-            from policyforest.baselines.binary_action_search import BinaryActionSearch
-
             policy: LearnedPolicy = BinaryActionSearch(discount=self._discount()).fit(data)
         else:
-            from policyforest.baselines import DiscreteFQI
-
             policy = DiscreteFQI(discount=self._discount(), random_state=self.seed, n_jobs=self.n_jobs).fit(data)
         return Learned(policy, None, 0.0, time.perf_counter() - started)
 
