@@ -50,7 +50,7 @@ double ConstantModel::score(const Rows& rows, const Sums& sums, std::size_t d, d
   }
   const double upper_weight = sums.weight - lower.weight;
   const double difference = lower.score / lower.weight - (sums.score - lower.score) / upper_weight;
-  return lower.weight * upper_weight * (difference * difference) / sums.weight;
+  return lower.weight * upper_weight * (difference * difference);
 }
 
 void ConstantModel::make_leaf(const Rows& rows, const Sums& sums, Node& node, std::vector<double>&) const {

@@ -26,7 +26,7 @@ class ConstantModel {
   Sums sums(const Rows& rows) const;
   // Reads a node; true where its residual variance is too small to split it.
   bool settled(const Rows& rows, const Sums& sums);
-  // n_l n_u (mean_l - mean_u)^2 / n, which is n times the variance gain; `n_lower` and `lower` are set.
+  // n_l n_u (mean_l - mean_u)^2, which is n^2 times the variance gain; `n_lower` and `lower` are set.
   double score(const Rows& rows, const Sums& sums, std::size_t d, double split, std::size_t& n_lower,
                Sums& lower) const;
   void make_leaf(const Rows& rows, const Sums& sums, Node& node, std::vector<double>& coefficients) const;

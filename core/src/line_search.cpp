@@ -21,66 +21,6 @@ namespace {
 constexpr std::int32_t kActionNode = -2;
 constexpr std::size_t kChunk = std::size_t{1} << 20;  // states that are ordered together: 16 MB
 
-struct Line {
-  double intercept = 0, slope = 0;
-  Line& operator+=(const Line& o) { intercept += o.intercept, slope += o.slope; return *this; }
-  Line operator-(const Line& o) const { return {intercept - o.intercept, slope - o.slope}; }
-  double at(double a) const { return intercept + slope * a; }
-};
-
-// The ends of the cells.
-struct CellEnds {
-  const std::vector<double>& thresholds;
-  double lo, hi;
-  double lower(std::size_t cell) const { return cell == 0 ? lo : thresholds[cell - 1]; }
-  double upper(std::size_t cell) const { return cell == thresholds.size() ? hi : thresholds[cell]; }
-  // Cells are open below, but for the first.
-  double attained_lower(std::size_t cell) const { return cell == 0 ? lo : std::nextafter(thresholds[cell - 1], hi); }
-  std::size_t cell_of(double action) const {
-    return static_cast<std::size_t>(std::lower_bound(thresholds.begin(), thresholds.end(), action) - thresholds.begin());
-  }
-};
-
-// Sums of constant leaves, as integers: exact in any order, so equal sums are equal.
-struct ConstantSteps {
-  StepSums<std::int64_t> sums;
-
-  CellRun maximum(std::size_t state, const CellEnds& ends, double& action) {
-    CellRun run{0, 0};
-    std::int64_t best = std::numeric_limits<std::int64_t>::min();
-    sums.take(state, [&](std::size_t first, std::size_t last, std::int64_t sum) {
-      if (sum > best) {
-        best = sum;
-        run = {first, last};
-      } else if (sum == best && run.last + 1 == first) {
-        run.last = last;
-      }
-    });
-    const double lo = ends.lower(run.first), hi = ends.upper(run.last);
-    action = std::isfinite(hi - lo) ? lo + (hi - lo) / 2 : lo / 2 + hi / 2;
-    if (run.first > 0 && !(action > lo)) action = hi;
-    return run;
-  }
-};
-
-struct LinearSteps {
-  StepSums<Line> sums;
-
-  CellRun maximum(std::size_t state, const CellEnds& ends, double& action) {
-    CellRun run{0, 0};
-    double best = -std::numeric_limits<double>::infinity();
-    sums.take(state, [&](std::size_t first, std::size_t last, const Line& sum) {
-      const double from = ends.attained_lower(first), to = ends.upper(last);
-      const double low = sum.at(from), high = sum.at(to);
-      if (std::max(low, high) <= best) return;
-      best = std::max(low, high);
-      action = high > low ? to : from;
-      run = {first, last};
-    });
-    return run;
-  }
-};
-
 // Remembers a number for each of the doubles that were seen last: the thresholds of a forest on a grid are few.
 class RecentNumbers {
  public:

@@ -1,10 +1,12 @@
-// Sums of step functions over the cells of the action axis, for each state of a block.
+// Sums of step functions over the cells of the action axis, for each state of a block, and where they are largest.
 #pragma once
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace policyforest {
@@ -89,6 +91,69 @@ class StepSums {
   std::vector<Value> places_;
   std::vector<std::vector<Step>> lists_;
   Value before_[kMaxStates];
+};
+
+struct Line {
+  double intercept = 0, slope = 0;
+  Line& operator+=(const Line& o) { intercept += o.intercept, slope += o.slope; return *this; }
+  Line operator-(const Line& o) const { return {intercept - o.intercept, slope - o.slope}; }
+  double at(double a) const { return intercept + slope * a; }
+};
+
+// The ends of the cells.
+struct CellEnds {
+  const std::vector<double>& thresholds;
+  double lo, hi;
+  double lower(std::size_t cell) const { return cell == 0 ? lo : thresholds[cell - 1]; }
+  double upper(std::size_t cell) const { return cell == thresholds.size() ? hi : thresholds[cell]; }
+  // Cells are open below, but for the first.
+  double attained_lower(std::size_t cell) const {
+    return cell == 0 ? lo : std::nextafter(thresholds[cell - 1], hi);
+  }
+  std::size_t cell_of(double action) const {
+    const auto at = std::lower_bound(thresholds.begin(), thresholds.end(), action);
+    return static_cast<std::size_t>(at - thresholds.begin());
+  }
+};
+
+// Sums of constant leaves, as integers: exact in any order, so equal sums are equal.
+struct ConstantSteps {
+  StepSums<std::int64_t> sums;
+
+  CellRun maximum(std::size_t state, const CellEnds& ends, double& action) {
+    CellRun run{0, 0};
+    std::int64_t best = std::numeric_limits<std::int64_t>::min();
+    sums.take(state, [&](std::size_t first, std::size_t last, std::int64_t sum) {
+      if (sum > best) {
+        best = sum;
+        run = {first, last};
+      } else if (sum == best && run.last + 1 == first) {
+        run.last = last;
+      }
+    });
+    const double lo = ends.lower(run.first), hi = ends.upper(run.last);
+    action = std::isfinite(hi - lo) ? lo + (hi - lo) / 2 : lo / 2 + hi / 2;
+    if (run.first > 0 && !(action > lo)) action = hi;
+    return run;
+  }
+};
+
+struct LinearSteps {
+  StepSums<Line> sums;
+
+  CellRun maximum(std::size_t state, const CellEnds& ends, double& action) {
+    CellRun run{0, 0};
+    double best = -std::numeric_limits<double>::infinity();
+    sums.take(state, [&](std::size_t first, std::size_t last, const Line& sum) {
+      const double from = ends.attained_lower(first), to = ends.upper(last);
+      const double low = sum.at(from), high = sum.at(to);
+      if (std::max(low, high) <= best) return;
+      best = std::max(low, high);
+      action = high > low ? to : from;
+      run = {first, last};
+    });
+    return run;
+  }
 };
 
 }  // namespace policyforest

@@ -1,8 +1,8 @@
 #include "near_order.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <limits>
 
 namespace policyforest {
 
@@ -30,24 +30,27 @@ std::vector<Places> places_of(const double* rows, std::size_t n, std::size_t n_i
   return places;
 }
 
+// The cell of a row: the first bits of its places, those of all inputs before the next.
+std::uint32_t cell_of(const double* row, const std::vector<Places>& places, int n_bits) {
+  std::uint32_t cell = 0;
+  const int n_places = static_cast<int>(places.size());
+  for (int j = 0; j < std::min(n_places, n_bits); ++j) {
+    const Places& place_of = places[static_cast<std::size_t>(j)];
+    const std::uint32_t place = place_of(row[place_of.input]);
+    for (int to = n_bits - 1 - j, from = 15; to >= 0; to -= n_places, --from) cell |= (place >> from & 1) << to;
+  }
+  return cell;
+}
+
 }  // namespace
 
 std::vector<std::uint32_t> near_order(const double* rows, std::size_t n, std::size_t n_inputs, std::size_t skipped) {
   const std::vector<Places> places = places_of(rows, n, n_inputs, skipped);
-  constexpr std::size_t kBits = 32;  // of the curve, in the upper half of the key; the row's number is the lower
-  std::vector<std::uint64_t> keys(n);
-  std::vector<std::uint32_t> place(places.size());
-  for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t j = 0; j < places.size(); ++j) place[j] = places[j](rows[i * n_inputs + places[j].input]);
-    std::uint64_t curve = 0;
-    std::size_t bits = 0;
-    for (int bit = 15; bit >= 0 && bits < kBits; --bit)
-      for (std::size_t j = 0; j < places.size() && bits < kBits; ++j, ++bits) curve = curve << 1 | (place[j] >> bit & 1);
-    keys[i] = curve << 32 | i;
-  }
-  std::sort(keys.begin(), keys.end());
-  std::vector<std::uint32_t> order(n);
-  for (std::size_t i = 0; i < n; ++i) order[i] = static_cast<std::uint32_t>(keys[i]);
+  const int n_bits = places.empty() ? 0 : std::min(16, static_cast<int>(std::bit_width(n)));
+  std::vector<std::uint32_t> begins((std::size_t{1} << n_bits) + 1), cells(n), order(n);
+  for (std::size_t i = 0; i < n; ++i) ++begins[(cells[i] = cell_of(rows + i * n_inputs, places, n_bits)) + 1];
+  for (std::size_t c = 1; c < begins.size(); ++c) begins[c] += begins[c - 1];
+  for (std::size_t i = 0; i < n; ++i) order[begins[cells[i]]++] = static_cast<std::uint32_t>(i);
   return order;
 }
 

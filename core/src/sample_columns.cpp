@@ -67,7 +67,8 @@ void SampleColumns::partition(const Rows& rows, std::size_t d, double split, std
     return;
   }
   const int other = rows.side == 1 ? 2 : 1;
-  kernels_.partition(column(rows, 0), buffers_[other].data() + rows.begin, rows.size(), n_columns_, n_samples_, d, split);
+  double* to = buffers_[other].data() + rows.begin;
+  kernels_.partition(column(rows, 0), to, rows.size(), n_columns_, n_samples_, d, split);
   lower = {rows.begin, rows.begin + n_lower, other, rows.descending};
   upper = {rows.begin + n_lower, rows.end, other, !rows.descending};
 }

@@ -25,7 +25,8 @@ class SampleColumns {
  public:
   explicit SampleColumns(const Kernels& kernels) : kernels_(kernels) {}
 
-  // Before each tree, always with the same data. `cuts[d]`: where this tree cuts the circle of a periodic input (see Period); NaN elsewhere.
+  // Before each tree, always with the same data and periods. `cuts[d]`: where this tree cuts the circle of a
+  // periodic input (see Period); not read elsewhere.
   void load(const TrainingSet& data, const std::vector<Period>& periods, const std::vector<double>& cuts);
 
   Rows all() const { return {0, n_samples_, root_side_, false}; }

@@ -29,15 +29,6 @@ inline std::size_t nth_highest(Bits bits, int n) {
 // Up to this many samples, looking at one after the other beats four at a time.
 constexpr int kFew = 16;
 
-// 1 / n, for the means of a split.
-struct Inverses {
-  double of[SmallSubtree::kMaxSamples + 1];
-  constexpr Inverses() : of() {
-    for (std::size_t n = 1; n <= SmallSubtree::kMaxSamples; ++n) of[n] = 1.0 / static_cast<double>(n);
-  }
-};
-constexpr Inverses kInverses;
-
 }  // namespace
 
 void SmallSubtree::sort(std::size_t input, const double* x, std::size_t n) {
@@ -148,22 +139,20 @@ void SmallSubtree::cut(const Task& task, std::size_t low, std::size_t high, Spli
 }
 
 bool SmallSubtree::best_split(const Task& task, SplitDraw& draw, RandomStream& random, Split& best) const {
-  // All splits of two samples are equally good.
-  const std::size_t k = task.n == 2 ? 1 : draw.max_features();
   double best_gain = 0.0;
   bool found = false;
-  draw.for_inputs(k, random, [&](std::size_t input) {
+  draw.for_inputs(random, [&](std::size_t input) {
     const Bits set = task.sets[input];
     const std::size_t low = nth_lowest(set, n_min_), high = nth_highest(set, n_min_);
     Split split;
     split.input = input;
     if (!draw.threshold(input, values_[input][low], values_[input][high], split.threshold, random)) return false;
+    if (found && task.n == 2) return true;  // all splits of two samples are equally good
     cut(task, low, high, split);
-    const int n_upper = task.n - split.n_lower;
-    const double difference =
-        split.lower_sum * kInverses.of[split.n_lower] - (task.sum - split.lower_sum) * kInverses.of[n_upper];
-    const double gain = static_cast<double>(split.n_lower * n_upper) * (difference * difference);
-    if (found && !(gain > best_gain)) return true;
+    const double n_lower = split.n_lower, n_upper = task.n - split.n_lower;
+    const double difference = split.lower_sum / n_lower - (task.sum - split.lower_sum) / n_upper;
+    const double gain = n_lower * n_upper * (difference * difference);
+    if (found && !SplitDraw::better(gain, best_gain)) return true;
     best = split;
     best_gain = gain;
     return found = true;

@@ -26,15 +26,13 @@ class SplitDraw {
   // To be called before each tree, so that it depends on its own stream alone.
   void restart() { std::iota(inputs_.begin(), inputs_.end(), std::uint32_t{0}); }
 
-  std::size_t max_features() const { return k_; }
-
   // Calls attempt(input) for k distinct inputs in random order, and for more of them until one returns true.
   template <class Attempt>
-  void for_inputs(std::size_t k, RandomStream& random, const Attempt& attempt) {
+  void for_inputs(RandomStream& random, const Attempt& attempt) {
     const std::size_t n = inputs_.size();
     bool found = false;
     std::uint64_t number = 0;
-    for (std::size_t j = 0; j < n && (j < k || !found); ++j) {
+    for (std::size_t j = 0; j < n && (j < k_ || !found); ++j) {
       // One random number gives four choices: the product's upper half is the choice, the lower half goes on.
       number = j % 4 == 0 ? random.next() : number * (n - j + 1);
       const auto choice = static_cast<std::size_t>(((number >> 32) * (n - j)) >> 32);
@@ -42,6 +40,10 @@ class SplitDraw {
       found |= attempt(static_cast<std::size_t>(inputs_[j]));
     }
   }
+
+  // Whether a split is better than the best before it, by more than rounding errors: equal splits are common in small
+  // nodes, and there the order of the inputs has to decide, however the sums were taken.
+  static bool better(double score, double best) { return score - best > 1e-10 * std::abs(best); }
 
   // Uniform in [low, high), on the input's grid if it has one; false where the grid has no value there.
   bool threshold(std::size_t input, double low, double high, double& threshold, RandomStream& random) const {

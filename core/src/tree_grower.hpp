@@ -136,18 +136,20 @@ class TreeGrower {
 
   Split best_split(const Task& task, RandomStream& random) {
     Split best;
-    draw_.for_inputs(draw_.max_features(), random, [&](std::size_t feature) {
+    draw_.for_inputs(random, [&](std::size_t feature) {
       Split candidate;
       candidate.feature = feature;
       if (!draw_split(task, candidate, random)) return false;
-      if (!best.found || candidate.score > best.score) best = candidate;
+      if (!best.found || SplitDraw::better(candidate.score, best.score)) best = candidate;
       return true;
     });
     return best;
   }
 
   // A uniform draw between the n_min-th smallest and n_min-th largest value. A draw from a wider range that leaves
-  // n_min samples on both sides is just that, and is cheaper to come by in large nodes.
+  // n_min samples on both sides is just that, and is cheaper to come by in large nodes. Not where the range itself
+  // is cheap, nor in nodes that could be a SmallSubtree: weights of 1 shall give the same trees as no weights, and
+  // with n_min = 1 weights the same as repeated samples.
   bool draw_split(const Task& task, Split& split, RandomStream& random) {
     const std::size_t n_min = parameters_.min_samples_leaf, n = task.rows.size();
     Range& range = ranges_[split.feature];
@@ -160,7 +162,8 @@ class TreeGrower {
       range = {samples_.smallest(task.rows, n_min), samples_.smallest(task.rows, n - n_min + 1)};
       return draw_and_score();
     }
-    if (n / 8 >= n_min && draw_and_score()) return true;
+    const bool large = n_min > 1 && n > SmallSubtree::kMaxSamples && n / 8 >= n_min;
+    if (large && draw_and_score()) return true;
     order_statistics(samples_.input(task.rows, split.feature), n, range);
     return draw_and_score();
   }

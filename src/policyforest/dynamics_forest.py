@@ -240,7 +240,7 @@ def states_near(data: Transitions, n: int, rng: np.random.Generator) -> Floats:
     """`n` states near observed ones: an observed state, moved by a normal step as wide, in each dimension, as its
     nearest neighbours lie apart. Where data is dense the steps are short, and gaps are not bridged."""
     bases, places = np.unique(data.states[rng.integers(len(data), size=n)], axis=0, return_inverse=True)
-    steps = rng.standard_normal((n, bases.shape[1]))
+    steps = np.clip(rng.standard_normal((n, bases.shape[1])), -2.0, 2.0)
     moved = bases[places] + steps * _local_widths(data, bases)[places]
     return _clip(_wrap(moved, data), data.state_box())
 

@@ -74,8 +74,9 @@ class ForestRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # s
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Grow the forest; samples of weight zero count as absent."""
         rows, targets = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, rows, dtype=np.float64)
+        # Weights of 1 where none are given: with them the same random numbers are drawn as for any other weights, so
+        # that a weight of two is a sample that is there twice, to the bit.
+        sample_weight = _check_sample_weight(sample_weight, rows, dtype=np.float64)
         n_samples, n_inputs = rows.shape
         self.forest_: Forest = grow_forest(
             rows,

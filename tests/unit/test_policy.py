@@ -227,7 +227,7 @@ def test_it_reports_how_far_the_actions_moved():
     states = some_states(20_000)
     moved = np.abs(policy.simplify(6).act_batch(states) - policy.act_batch(states))
     assert np.allclose(report.mean_change, moved.mean(axis=0), rtol=0.05)
-    assert np.allclose(report.largest_change, moved.max(axis=0), rtol=0.05)
+    assert np.allclose(report.largest_change, moved.max(axis=0), rtol=0.2)
     assert all(type(change) is float for change in report.mean_change + report.largest_change)
 
 

@@ -33,7 +33,10 @@ def friedman(n: int = 400, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 def test_predicts_what_grow_forest_does() -> None:
     X, y = friedman()
     model = ForestRegressor(n_estimators=7, max_features=2, min_samples_leaf=3, random_state=5).fit(X, y)
-    forest = pf.grow_forest(X, y, n_estimators=7, max_features=2, min_samples_leaf=3, random_state=5)
+    ones = np.ones(len(y))
+    forest = pf.grow_forest(
+        X, y, n_estimators=7, max_features=2, min_samples_leaf=3, sample_weight=ones, random_state=5
+    )
     np.testing.assert_array_equal(model.predict(X), forest.predict(X))
     assert len(model.forest_) == 7
 
