@@ -32,6 +32,7 @@ class Predictor {
   static double add_trees(const Predictor& self, const double* padded, std::size_t first, double sum);
   template <std::size_t kCount, class RowOf>
   void descend(std::uint32_t (&cursors)[kCount], const RowOf& row_of) const;
+  void many_in_order(const double* rows, const std::vector<std::uint32_t>& order, double* out) const;
   static AddTrees add_trees_of(std::size_t count);
   void pad(const double* row, double* padded) const;
   double leaf(std::uint32_t node, const double* padded) const;
