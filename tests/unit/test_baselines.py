@@ -58,7 +58,7 @@ def test_binary_action_search_controls_the_double_integrator(integrator_data: pf
 def test_a_few_actions_control_the_double_integrator(integrator_data: pf.Transitions) -> None:
     policy = DiscreteFQI(discount=0.98, horizon=20).fit(integrator_data)
     judged = pf.evaluate(policy, INTEGRATOR, episodes=1)
-    assert judged.mean > -20.0
+    assert not judged.terminals.any()  # a random policy breaks a limit within a few steps
     states = integrator_data.states[:50]
     assert np.isin(policy.act_batch(states), policy.actions).all()
 
