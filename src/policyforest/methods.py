@@ -109,11 +109,14 @@ class Learner:
         return Learned(policy, q, middle - started, time.perf_counter() - middle)
 
     def _fit_baseline(self, data: Transitions) -> Learned:
-        from policyforest.baselines import BinaryActionSearch, DiscreteFQI
+        from policyforest.baselines import DiscreteFQI, binary_action_search_for
 
         started = time.perf_counter()
         if self.method == "bas":
-            policy: LearnedPolicy = BinaryActionSearch(discount=self._discount()).fit(data)
+            learner = binary_action_search_for(
+                self.problem, self._discount(), random_state=self.seed, n_jobs=self.n_jobs
+            )
+            policy: LearnedPolicy = learner.fit(data)
         else:
             policy = DiscreteFQI(discount=self._discount(), random_state=self.seed, n_jobs=self.n_jobs).fit(data)
         return Learned(policy, None, 0.0, time.perf_counter() - started)

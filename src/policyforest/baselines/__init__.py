@@ -3,7 +3,9 @@
 from policyforest.baselines.bases import Basis, PolynomialBasis, RadialBasis
 from policyforest.baselines.binary_action_search import BinaryActionSearch, BinarySearchPolicy
 from policyforest.baselines.discrete_fqi import DiscreteFQI, DiscretePolicy
+from policyforest.baselines.forest_binary_search import ForestBinaryActionSearch, ForestBinarySearchPolicy
 from policyforest.baselines.lspi import LSPI, LSPIPolicy
+from policyforest.baselines.problem_settings import binary_action_search_for
 
 __all__ = [
     "LSPI",
@@ -12,7 +14,10 @@ __all__ = [
     "BinarySearchPolicy",
     "DiscreteFQI",
     "DiscretePolicy",
+    "ForestBinaryActionSearch",
+    "ForestBinarySearchPolicy",
     "LSPIPolicy",
     "PolynomialBasis",
     "RadialBasis",
+    "binary_action_search_for",
 ]

@@ -130,6 +130,13 @@ class RadialGrid:
         return np.concatenate([np.ones((len(X), 1)), grid], axis=1)
 
 
+def default_basis(n_inputs: int) -> Basis:
+    """Four Gaussians a dimension while that makes at most 257 functions; beyond, polynomials, which are fewer."""
+    if n_inputs <= 4:
+        return RadialBasis(4)
+    return PolynomialBasis(3 if n_inputs <= 8 else 2)
+
+
 def _unit_scaling(box: Floats) -> tuple[Floats, Floats]:
     """Centre and half width of each dimension; a dimension without width is only shifted."""
     box = np.asarray(box, dtype=np.float64)

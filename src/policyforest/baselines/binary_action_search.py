@@ -13,9 +13,9 @@ is a path of N decisions. A sample (s, a, r, s') becomes the path that leads to 
     ((s, a_(N-1)), e_N, r, (s', a_0))    with discount gamma.
 
 Least-squares policy iteration learns the values of both choices, a block of features of (s, a) for each. The moves
-within a step are certain, so there the Bellman residual is minimised (beta = 1 in `least_squares`). The plain fixed
-point fails: nothing discounts its errors over a path (double integrator, 300 episodes: it ends in a cycle of policies
-that crash at once, in 6 runs of 6). What the environment does may be random; `residual` is the beta of those samples.
+within a step are certain, so there the Bellman residual is minimised (beta = 1 in `least_squares`) without bias. The
+plain fixed point has nothing that discounts its errors over a path: on the double integrator it ends in a cycle of
+policies that crash. What the environment does may be random; `residual` is the beta of those samples.
 
 Several action dimensions are searched one after the other: N decisions for the first, then N for the second. Each has
 two blocks of its own, and finds those before it settled and those after it in the middle of their ranges.
@@ -29,10 +29,10 @@ import numpy as np
 from gymnasium.spaces import Box
 
 from policyforest.arguments import Floats, whole_number
-from policyforest.baselines.bases import Basis, RadialBasis
+from policyforest.baselines.bases import Basis, Features, default_basis
 from policyforest.baselines.finite_actions import nearest_step
 from policyforest.baselines.least_squares import Decisions, Ints, Progress, policy_iteration
-from policyforest.baselines.lspi import check_iteration, check_transitions
+from policyforest.baselines.lspi import check_iteration, check_transitions, visited_box
 from policyforest.baselines.policy import BatchPolicy
 from policyforest.policy import PolicyInfo
 from policyforest.spaces import bounds
@@ -47,13 +47,14 @@ class BinaryActionSearch:
     ----------
     discount: gamma, in [0, 1).
     resolution: N, the decisions for each action dimension; it tells 2^N actions apart.
-    basis: phi, laid over the box of states and actions.
-    residual, max_iterations, ridge: see `LSPI`.
+    basis: phi, laid over the sampled states and the action box; None for `default_basis`.
+    residual: beta of the environment's transitions, in [0, 1]: 0 for LSTDQ proper, 1 for the Bellman residual.
+    max_iterations, ridge: see `LSPI`.
     """
 
     discount: float = 0.98
     resolution: int = 6
-    basis: Basis = field(default_factory=RadialBasis)
+    basis: Basis | None = None
     residual: float = 0.0
     max_iterations: int = 20
     ridge: float = 1e-6
@@ -64,9 +65,10 @@ class BinaryActionSearch:
 
     def fit(self, transitions: Transitions) -> BinarySearchPolicy:
         check_transitions(transitions)
-        box = np.concatenate([transitions.state_box(), bounds(transitions.action_space)])
+        box = np.concatenate([visited_box(transitions), bounds(transitions.action_space)])
+        basis = default_basis(len(box)) if self.basis is None else self.basis
         weights, progress = policy_iteration(
-            self.basis.over(box),
+            basis.over(box),
             binary_decisions(transitions, self.resolution, self.discount, self.residual),
             max_iterations=self.max_iterations,
             ridge=self.ridge,
@@ -74,12 +76,12 @@ class BinaryActionSearch:
         return BinarySearchPolicy(
             weights=weights,
             resolution=self.resolution,
-            basis=self.basis,
+            basis=basis,
             input_box=box,
             observation_space=transitions.observation_space,
             action_space=transitions.action_space,
             progress=progress,
-            info=PolicyInfo.of("bas", self, len(transitions), basis=repr(self.basis)),
+            info=PolicyInfo.of("bas", self, len(transitions), basis=repr(basis)),
         )
 
 
@@ -97,15 +99,18 @@ class BinarySearchPolicy(BatchPolicy):
     action_space: Box
     progress: Progress
     info: PolicyInfo = field(default_factory=lambda: PolicyInfo("bas"), repr=False)
+    features: Features = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "features", self.basis.over(self.input_box))
 
     def choose(self, states: Floats) -> Floats:
-        features = self.basis.over(self.input_box)
         box = bounds(self.action_space)
         actions = np.tile(box.mean(axis=1), (len(states), 1))
         for dimension, steps in enumerate(step_sizes(box, self.resolution)):
             preference = self.weights[2 * dimension + 1] - self.weights[2 * dimension]
             for step in steps:
-                up = features(np.concatenate([states, actions], axis=1)) @ preference > 0.0
+                up = self.features(np.concatenate([states, actions], axis=1)) @ preference > 0.0
                 actions[:, dimension] += np.where(up, step, -step)
         # The steps add up to half of the range but for rounding.
         clipped: Floats = np.clip(actions, box[:, 0], box[:, 1])
@@ -130,7 +135,7 @@ def path_to(actions: Floats, action_box: Floats, resolution: int) -> Ints:
 
 
 def binary_decisions(transitions: Transitions, resolution: int, discount: float, residual: float) -> Decisions:
-    """The paths of all samples, decision by decision: dA * resolution * N rows."""
+    """The paths of all samples, one after the other: N * dA * resolution rows."""
     box = bounds(transitions.action_space)
     n, dimensions = transitions.actions.shape
     length = dimensions * resolution
@@ -145,18 +150,18 @@ def binary_decisions(transitions: Transitions, resolution: int, discount: float,
     state_at[:, -1] = transitions.next_states
     inputs = np.concatenate([state_at, at], axis=2)
 
-    def last(within: float, values: Floats | float) -> Floats:
-        column = np.full((n, length), within)
+    def ending(before: float, values: Floats | float) -> Floats:
+        column = np.full((n, length), before)
         column[:, -1] = values
         return column.ravel()
 
     return Decisions(
         inputs=inputs[:, :-1].reshape(n * length, -1),
         blocks=(2 * of_dimension + up).ravel(),
-        rewards=last(0.0, transitions.rewards),
+        rewards=ending(0.0, transitions.rewards),
         next_inputs=inputs[:, 1:].reshape(n * length, -1),
-        discounts=last(1.0, np.where(transitions.terminals, 0.0, discount)),
-        residual=last(1.0, residual),
+        discounts=ending(1.0, np.where(transitions.terminals, 0.0, discount)),
+        residual=ending(1.0, residual),
         menus=np.arange(2 * dimensions).reshape(dimensions, 2),
         next_menu=np.tile(np.roll(of_dimension, -1), n),
     )

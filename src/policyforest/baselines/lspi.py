@@ -8,7 +8,7 @@ import numpy as np
 from gymnasium.spaces import Box
 
 from policyforest.arguments import Floats, real_number, whole_number
-from policyforest.baselines.bases import Basis, RadialBasis
+from policyforest.baselines.bases import Basis, Features, default_basis
 from policyforest.baselines.finite_actions import action_grid, nearest_action
 from policyforest.baselines.least_squares import Decisions, Progress, policy_iteration
 from policyforest.baselines.policy import BatchPolicy
@@ -26,7 +26,7 @@ class LSPI:
     discount: gamma, in [0, 1).
     n_actions: evenly spaced values of each action dimension (their product for several). A sample with another action
         counts for the nearest one.
-    basis: phi, laid over the box of the states.
+    basis: phi, laid over the sampled states; None for `default_basis`.
     residual: beta, in [0, 1]: 0 for LSTDQ proper, 1 for the Bellman residual; see `least_squares`.
     max_iterations: policies to evaluate at most.
     ridge: regularisation, relative to the features' mean square.
@@ -34,7 +34,7 @@ class LSPI:
 
     discount: float = 0.98
     n_actions: int = 3
-    basis: Basis = field(default_factory=RadialBasis)
+    basis: Basis | None = None
     residual: float = 0.0
     max_iterations: int = 20
     ridge: float = 1e-6
@@ -45,7 +45,8 @@ class LSPI:
 
     def fit(self, transitions: Transitions) -> LSPIPolicy:
         check_transitions(transitions)
-        action_box, state_box = bounds(transitions.action_space), transitions.state_box()
+        action_box, state_box = bounds(transitions.action_space), visited_box(transitions)
+        basis = default_basis(len(state_box)) if self.basis is None else self.basis
         actions = action_grid(action_box, self.n_actions)
         decisions = Decisions(
             inputs=transitions.states,
@@ -58,17 +59,17 @@ class LSPI:
             next_menu=np.zeros(len(transitions), dtype=np.int64),
         )
         weights, progress = policy_iteration(
-            self.basis.over(state_box), decisions, max_iterations=self.max_iterations, ridge=self.ridge
+            basis.over(state_box), decisions, max_iterations=self.max_iterations, ridge=self.ridge
         )
         return LSPIPolicy(
             weights=weights,
             actions=actions,
-            basis=self.basis,
+            basis=basis,
             input_box=state_box,
             observation_space=transitions.observation_space,
             action_space=transitions.action_space,
             progress=progress,
-            info=PolicyInfo.of("lspi", self, len(transitions), basis=repr(self.basis)),
+            info=PolicyInfo.of("lspi", self, len(transitions), basis=repr(basis)),
         )
 
 
@@ -86,9 +87,13 @@ class LSPIPolicy(BatchPolicy):
     action_space: Box
     progress: Progress
     info: PolicyInfo = field(default_factory=lambda: PolicyInfo("lspi"), repr=False)
+    features: Features = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "features", self.basis.over(self.input_box))
 
     def choose(self, states: Floats) -> Floats:
-        values = self.basis.over(self.input_box)(states) @ self.weights.T
+        values = self.features(states) @ self.weights.T
         chosen: Floats = self.actions[values.argmax(axis=1)]
         return chosen
 
@@ -103,3 +108,16 @@ def check_iteration(discount: float, residual: float, max_iterations: int, ridge
 def check_transitions(transitions: Transitions) -> None:
     if not isinstance(transitions, Transitions):
         raise TypeError(f"transitions: is {type(transitions).__name__}, must be Transitions (see pf.collect)")
+
+
+def visited_box(transitions: Transitions) -> Floats:
+    """The extremes (dS, 2) of the sampled states, where a basis is laid.
+
+    They need not fill the box of all states: on the pendulum of 6 kg random episodes reach half of it, and a grid over
+    that half gives a return of -170, over the whole one of -340 (300 episodes, 10 seeds)."""
+    if transitions.periodic:
+        raise ValueError(
+            f"transitions: dimensions {sorted(transitions.periodic)} are angles, where a linear basis would have "
+            "a seam; must be none (use a forest, or cosine and sine as states)"
+        )
+    return np.stack([transitions.states.min(axis=0), transitions.states.max(axis=0)], axis=1)

@@ -10,6 +10,7 @@ from policyforest.arguments import LARGEST, box_array, finite_array, real_number
 from policyforest.baselines.bases import MAX_FEATURES, Basis, PolynomialBasis, RadialBasis
 from policyforest.baselines.binary_action_search import BinarySearchPolicy
 from policyforest.baselines.discrete_fqi import DISCRETE_KIND, DiscretePolicy
+from policyforest.baselines.forest_binary_search import FOREST_SEARCH_KIND, ForestBinarySearchPolicy
 from policyforest.baselines.least_squares import Progress
 from policyforest.baselines.lspi import LSPIPolicy
 from policyforest.policy_parts import Array, Kind, Parts
@@ -109,4 +110,5 @@ BASELINE_KINDS: dict[str, Kind] = {
     BinarySearchPolicy.kind: Kind(_pack_search, _unpack_search),
     LSPIPolicy.kind: Kind(_pack_lspi, _unpack_lspi),
     DiscretePolicy.kind: DISCRETE_KIND,
+    ForestBinarySearchPolicy.kind: FOREST_SEARCH_KIND,
 }

@@ -1,0 +1,152 @@
+"""Binary Action Search on Fitted Q Iteration: forests in place of a linear basis (Pazis & Lagoudakis, 2009, use both).
+
+The decisions are those of `binary_action_search`. Decision j of the L = dA * N of a step has a forest over the state,
+the action so far and the choice. Since only the last decision of a path is paid and discounted, one iteration goes
+through the path backwards, with the values v_L = r + gamma max_e Q_1(s', a_0, e) (r where s' is terminal):
+
+    Q_j is grown on inputs (s, a_(j-1), e_j) and targets v_j,    v_(j-1) = max_e Q_j(s, a_(j-1), e),    j = L .. 1.
+
+For values with steps in them, as on the Car on the Hill, where no grid of smooth functions that LSPI can afford is fine
+enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Box
+
+from policyforest.arguments import Floats, real_number, seed_number, whole_number
+from policyforest.baselines.binary_action_search import binary_decisions, step_sizes
+from policyforest.baselines.discrete_fqi import action_values
+from policyforest.baselines.lspi import check_transitions
+from policyforest.baselines.policy import BatchPolicy
+from policyforest.forests import Forest, grow_forest
+from policyforest.policy import PolicyInfo
+from policyforest.policy_parts import Array, Kind, Parts, forest_arrays, periodic_setting
+from policyforest.q_function import states_in_box
+from policyforest.spaces import bounds, require_actions
+from policyforest.transitions import Transitions
+
+DOWN_AND_UP = np.array([[0.0], [1.0]])
+
+
+@dataclass(frozen=True)
+class ForestBinaryActionSearch:
+    """Learns to search the action box by halving steps. `fit(transitions)` returns a `ForestBinarySearchPolicy`.
+
+    Parameters
+    ----------
+    discount: gamma, in [0, 1).
+    resolution: N, the decisions for each action dimension; it tells 2^N actions apart.
+    horizon: H, the number of iterations.
+    n_estimators, min_samples_leaf: of the forests, see `grow_forest`.
+    random_state, n_jobs: the seed and the threads; the result does not depend on the threads.
+    """
+
+    discount: float = 0.98
+    resolution: int = 4
+    horizon: int = 30
+    n_estimators: int = 25
+    min_samples_leaf: int | None = 1
+    random_state: int = 0
+    n_jobs: int | None = 1
+
+    def __post_init__(self) -> None:
+        real_number("discount", self.discount, at_least=0.0, below=1.0)
+        whole_number("resolution", self.resolution, at_least=1, at_most=24)
+        whole_number("horizon", self.horizon, at_least=1)
+
+    def fit(self, transitions: Transitions) -> ForestBinarySearchPolicy:
+        check_transitions(transitions)
+        n, n_actions = transitions.actions.shape
+        length = n_actions * self.resolution
+        decisions = binary_decisions(transitions, self.resolution, self.discount, residual=0.0)
+        at = decisions.inputs.reshape(n, length, -1)
+        up = (decisions.blocks % 2).reshape(n, length, 1)
+        living = ~transitions.terminals
+        starts = decisions.next_inputs.reshape(n, length, -1)[living, -1]
+        box = np.concatenate([transitions.state_box(), bounds(transitions.action_space), [[0.0, 1.0]]])
+        seed = seed_number("random_state", self.random_state)
+        forests: dict[int, Forest] = {}
+        for h in range(self.horizon):
+            values = transitions.rewards.copy()
+            if forests:
+                values[living] += self.discount * self._best(forests[0], starts)
+            for j in reversed(range(length)):
+                forests[j] = grow_forest(
+                    np.concatenate([at[:, j], up[:, j]], axis=1),
+                    values,
+                    n_estimators=self.n_estimators,
+                    min_samples_leaf=self.min_samples_leaf,
+                    periodic=transitions.periodic,
+                    box=box,
+                    random_state=(seed + h * length + j) % 2**64,
+                    n_jobs=self.n_jobs,
+                )
+                if j > 0:
+                    values = self._best(forests[j], at[:, j])
+        return ForestBinarySearchPolicy(
+            forests=tuple(forests[j] for j in range(length)),
+            resolution=self.resolution,
+            observation_space=transitions.observation_space,
+            action_space=transitions.action_space,
+            periodic=transitions.periodic,
+            info=PolicyInfo.of("bas", self, n),
+        )
+
+    def _best(self, forest: Forest, inputs: Floats) -> Floats:
+        """max_e Q(s, a, e) for rows (s, a)."""
+        best: Floats = action_values(forest, inputs, DOWN_AND_UP, self.n_jobs).max(axis=1, initial=-np.inf)
+        return best
+
+
+@dataclass(frozen=True, eq=False)
+class ForestBinarySearchPolicy(BatchPolicy):
+    """Moves the action up where decision j's forest has a higher value for up than for down, else down."""
+
+    kind = "forest-binary-action-search"
+
+    forests: tuple[Forest, ...]
+    resolution: int
+    observation_space: Box
+    action_space: Box
+    periodic: Mapping[int, tuple[float, float]] = field(default_factory=dict)
+    info: PolicyInfo = field(default_factory=lambda: PolicyInfo("bas"), repr=False)
+
+    def choose(self, states: Floats) -> Floats:
+        rows = states_in_box(states, self.forests[0].box[: states.shape[1]], self.periodic)
+        box = bounds(self.action_space)
+        actions = np.tile(box.mean(axis=1), (len(states), 1))
+        for j, step in enumerate(step_sizes(box, self.resolution).ravel()):
+            down, up = action_values(self.forests[j], np.concatenate([rows, actions], axis=1), DOWN_AND_UP).T
+            actions[:, j // self.resolution] += np.where(up > down, step, -step)
+        # The steps add up to half of the range but for rounding.
+        chosen: Floats = np.clip(actions, box[:, 0], box[:, 1])
+        return chosen
+
+
+def _pack(policy: ForestBinarySearchPolicy) -> tuple[dict[str, Array], dict[str, Any]]:
+    arrays: dict[str, Array] = {}
+    for j, forest in enumerate(policy.forests):
+        arrays |= forest_arrays(f"forest{j}", forest)
+    return arrays, {"resolution": policy.resolution, "periodic": periodic_setting(policy.periodic)}
+
+
+def _unpack(parts: Parts) -> ForestBinarySearchPolicy:
+    n_actions = require_actions("action_space", parts.action_space).shape[0]
+    resolution = whole_number("resolution", parts.setting("resolution"), at_least=1, at_most=24)
+    forests = tuple(parts.forest(f"forest{j}") for j in range(n_actions * resolution))
+    n_inputs = parts.observation_space.shape[0] + n_actions + 1
+    for forest in forests:
+        if forest.n_inputs != n_inputs:
+            raise ValueError(f"its forests have {forest.n_inputs} inputs, must have {n_inputs}")
+    return ForestBinarySearchPolicy(
+        forests, resolution, parts.observation_space, parts.action_space, parts.periodic(), parts.info
+    )
+
+
+FOREST_SEARCH_KIND = Kind(_pack, _unpack)
