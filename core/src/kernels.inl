@@ -14,6 +14,8 @@
 namespace policyforest {
 namespace {
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
 using Lanes = double __attribute__((vector_size(32)));
 using Mask = long long __attribute__((vector_size(32)));
 
@@ -42,42 +44,57 @@ inline Lanes smaller(Lanes a, Lanes b) { return a < b ? a : b; }
 inline Lanes larger(Lanes a, Lanes b) { return a > b ? a : b; }
 inline Lanes broadcast(double v) { return Lanes{v, v, v, v}; }
 
-// Eight lanes as two vectors; `join` adds them in the order that every version uses.
+// Eight numbers as two vectors.
+struct Eight {
+  Lanes a{}, b{};
+};
+inline Eight load_eight(const double* p) { return {load(p), load(p + 4)}; }
+
+// The last n < 8 numbers of a column with `fill` behind them, so that tails take the same lanes as everything else.
+inline Eight load_tail(const double* p, std::size_t n, double fill) {
+#if defined(__AVX2__)
+  alignas(32) static constexpr long long kChosen[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
+  const auto part = [&](std::size_t at) {
+    const __m256i chosen = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(kChosen + 8 - n + at));
+    return Lanes(_mm256_blendv_pd(_mm256_set1_pd(fill), _mm256_maskload_pd(p + at, chosen), _mm256_castsi256_pd(chosen)));
+  };
+  return {part(0), part(4)};
+#else
+  double block[8];
+  for (std::size_t j = 0; j < 8; ++j) block[j] = j < n ? p[j] : fill;
+  return load_eight(block);
+#endif
+}
+
+// Eight sums; `join` adds them in the order that every version uses.
 struct Sum {
   Lanes a{}, b{};
+  void operator+=(const Eight& v) {
+    a += v.a;
+    b += v.b;
+  }
   double join() const {
     const Lanes s = a + b;
     return (s[0] + s[2]) + (s[1] + s[3]);
   }
 };
 
-// Copies the last n % 8 elements into a full block so that tails take the same lanes as everything else.
-inline void load_tail(const double* v, std::size_t n, double fill, double* block) {
-  for (std::size_t j = 0; j < 8; ++j) block[j] = j < n ? v[j] : fill;
-}
-
 Summary summary(const double* v, std::size_t n) {
   Sum sum;
   Lanes low = broadcast(v[0]), high = low;
-  const auto take = [&](const double* p) {
-    const Lanes p0 = load(p), p1 = load(p + 4);
-    low = smaller(smaller(p0, p1), low);
-    high = larger(larger(p0, p1), high);
-    return Sum{p0, p1};
+  const auto compare = [&](const Eight& p) {
+    low = smaller(smaller(p.a, p.b), low);
+    high = larger(larger(p.a, p.b), high);
   };
   std::size_t i = 0;
   for (; i + 8 <= n; i += 8) {
-    const Sum block = take(v + i);
-    sum.a += block.a;
-    sum.b += block.b;
+    const Eight p = load_eight(v + i);
+    compare(p);
+    sum += p;
   }
   if (i < n) {
-    double block[8];
-    load_tail(v + i, n - i, v[0], block);
-    take(block);
-    load_tail(v + i, n - i, 0.0, block);
-    sum.a += load(block);
-    sum.b += load(block + 4);
+    compare(load_tail(v + i, n - i, v[0]));
+    sum += load_tail(v + i, n - i, 0.0);
   }
   Summary result{sum.join(), low[0], high[0]};
   for (int j = 1; j < 4; ++j) {
@@ -90,35 +107,22 @@ Summary summary(const double* v, std::size_t n) {
 double squared_deviation(const double* v, std::size_t n, double mean) {
   Sum sum;
   const Lanes m = broadcast(mean);
-  const auto add = [&](const double* p) {
-    const Lanes d0 = load(p) - m, d1 = load(p + 4) - m;
-    sum.a += d0 * d0;
-    sum.b += d1 * d1;
+  const auto add = [&](const Eight& p) {
+    const Lanes d0 = p.a - m, d1 = p.b - m;
+    sum += Eight{d0 * d0, d1 * d1};
   };
   std::size_t i = 0;
-  for (; i + 8 <= n; i += 8) add(v + i);
-  if (i < n) {
-    double block[8];
-    load_tail(v + i, n - i, mean, block);
-    add(block);
-  }
+  for (; i + 8 <= n; i += 8) add(load_eight(v + i));
+  if (i < n) add(load_tail(v + i, n - i, mean));
   return sum.join();
 }
 
 double dot(const double* v, const double* w, std::size_t n) {
   Sum sum;
-  const auto add = [&](const double* p, const double* q) {
-    sum.a += load(p) * load(q);
-    sum.b += load(p + 4) * load(q + 4);
-  };
+  const auto add = [&](const Eight& p, const Eight& q) { sum += Eight{p.a * q.a, p.b * q.b}; };
   std::size_t i = 0;
-  for (; i + 8 <= n; i += 8) add(v + i, w + i);
-  if (i < n) {
-    double block_v[8], block_w[8];
-    load_tail(v + i, n - i, 0.0, block_v);
-    load_tail(w + i, n - i, 0.0, block_w);
-    add(block_v, block_w);
-  }
+  for (; i + 8 <= n; i += 8) add(load_eight(v + i), load_eight(w + i));
+  if (i < n) add(load_tail(v + i, n - i, 0.0), load_tail(w + i, n - i, 0.0));
   return sum.join();
 }
 
@@ -131,20 +135,14 @@ LowerSums lower_sums(const double* x, double split, const double* z, std::size_t
   Sum sum;
   Mask counts{};
   const Lanes v = broadcast(split);
-  const auto add = [&](const double* px, const double* pz) {
-    const Mask m0 = load(px) <= v, m1 = load(px + 4) <= v;
-    sum.a += where(m0, load(pz));
-    sum.b += where(m1, load(pz + 4));
+  const auto add = [&](const Eight& px, const Eight& pz) {
+    const Mask m0 = px.a <= v, m1 = px.b <= v;
+    sum += Eight{where(m0, pz.a), where(m1, pz.b)};
     counts += m0 + m1;
   };
   std::size_t i = 0;
-  for (; i + 8 <= n; i += 8) add(x + i, z + i);
-  if (i < n) {
-    double block_x[8], block_z[8];
-    load_tail(x + i, n - i, std::numeric_limits<double>::infinity(), block_x);
-    load_tail(z + i, n - i, 0.0, block_z);
-    add(block_x, block_z);
-  }
+  for (; i + 8 <= n; i += 8) add(load_eight(x + i), load_eight(z + i));
+  if (i < n) add(load_tail(x + i, n - i, kInfinity), load_tail(z + i, n - i, 0.0));
   const std::size_t count = count_of(counts);
   return {static_cast<double>(count), sum.join(), count};
 }
@@ -154,31 +152,23 @@ LowerSums lower_sums_weighted(const double* x, double split, const double* z, co
   Sum sum, weights;
   Mask counts{};
   const Lanes v = broadcast(split);
-  const auto add = [&](const double* px, const double* pz, const double* pw) {
-    const Mask m0 = load(px) <= v, m1 = load(px + 4) <= v;
-    const Lanes w0 = where(m0, load(pw)), w1 = where(m1, load(pw + 4));
-    weights.a += w0;
-    weights.b += w1;
-    sum.a += w0 * load(pz);
-    sum.b += w1 * load(pz + 4);
+  const auto add = [&](const Eight& px, const Eight& pz, const Eight& pw) {
+    const Mask m0 = px.a <= v, m1 = px.b <= v;
+    const Lanes w0 = where(m0, pw.a), w1 = where(m1, pw.b);
+    weights += Eight{w0, w1};
+    sum += Eight{w0 * pz.a, w1 * pz.b};
     counts += m0 + m1;
   };
   std::size_t i = 0;
-  for (; i + 8 <= n; i += 8) add(x + i, z + i, weight + i);
-  if (i < n) {
-    double block_x[8], block_z[8], block_w[8];
-    load_tail(x + i, n - i, std::numeric_limits<double>::infinity(), block_x);
-    load_tail(z + i, n - i, 0.0, block_z);
-    load_tail(weight + i, n - i, 0.0, block_w);
-    add(block_x, block_z, block_w);
-  }
+  for (; i + 8 <= n; i += 8) add(load_eight(x + i), load_eight(z + i), load_eight(weight + i));
+  if (i < n)
+    add(load_tail(x + i, n - i, kInfinity), load_tail(z + i, n - i, 0.0), load_tail(weight + i, n - i, 0.0));
   return {weights.join(), sum.join(), count_of(counts)};
 }
 
 // For a few dozen numbers: how many are smaller than each of them, four at a time and without a branch. The
 // rank-th smallest is the largest number with fewer than `rank` smaller ones.
 void order_statistics_of_few(const double* v, std::size_t n, std::size_t rank, double& low, double& high) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const long long low_limit = static_cast<long long>(rank), high_limit = static_cast<long long>(n - rank + 1);
   Lanes lows = broadcast(-kInfinity), highs = lows;
   for (std::size_t j = 0; j < n; j += 4) {

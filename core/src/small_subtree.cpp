@@ -6,13 +6,6 @@ namespace {
 
 using Bits = std::uint64_t;
 
-// Without a call where the instruction is not part of the baseline.
-inline int count(Bits bits) {
-  bits -= bits >> 1 & 0x5555555555555555;
-  bits = (bits & 0x3333333333333333) + (bits >> 2 & 0x3333333333333333);
-  bits = (bits + (bits >> 4)) & 0x0f0f0f0f0f0f0f0f;
-  return static_cast<int>((bits * 0x0101010101010101) >> 56);
-}
 // Of sets that are not empty; the library's functions would ask.
 inline std::size_t lowest(Bits bits) { return static_cast<std::size_t>(__builtin_ctzll(bits)); }
 inline std::size_t highest(Bits bits) { return static_cast<std::size_t>(63 ^ __builtin_clzll(bits)); }
@@ -25,9 +18,6 @@ inline std::size_t nth_highest(Bits bits, int n) {
   for (; n > 1; --n) bits ^= Bits{1} << highest(bits);
   return highest(bits);
 }
-
-// Up to this many samples, looking at one after the other beats four at a time.
-constexpr int kFew = 16;
 
 }  // namespace
 
@@ -113,29 +103,19 @@ bool SmallSubtree::settled(const Task& task) const {
   return deviation / task.n < min_variance_;
 }
 
-// Which samples lie below the threshold, their number and their sum. Place `low` is one of them, `high` is not.
-void SmallSubtree::cut(const Task& task, std::size_t low, std::size_t high, Split& split) const {
+// Which samples lie below the threshold, their number and their sum. The largest one does not.
+void SmallSubtree::cut(const Task& task, Split& split) const {
   const Bits set = task.sets[split.input];
   const double* values = values_[split.input];
-  if (task.n <= kFew) {
-    Bits rest = set;
-    split.lower_sum = 0.0;
-    split.n_lower = 0;
-    for (std::size_t p = lowest(rest); values[p] <= split.threshold; p = lowest(rest)) {
-      split.lower_sum += score_[numbers_[split.input][p]];
-      ++split.n_lower;
-      rest &= rest - 1;
-    }
-    split.lower = set ^ rest;
-    return;
+  Bits rest = set;
+  split.lower_sum = 0.0;
+  split.n_lower = 0;
+  for (std::size_t p = lowest(rest); values[p] <= split.threshold; p = lowest(rest)) {
+    split.lower_sum += score_[numbers_[split.input][p]];
+    ++split.n_lower;
+    rest &= rest - 1;
   }
-  const std::size_t from = low & ~std::size_t{7};
-  const Bits below = kernels_.lower_bits(values + from, split.threshold, high - from + 1);
-  split.lower = set & (below << from | ((Bits{1} << from) - 1));
-  split.n_lower = count(split.lower);
-  const bool lower_is_smaller = 2 * split.n_lower <= task.n;
-  const double smaller = sum(score_, split.input, lower_is_smaller ? split.lower : set ^ split.lower);
-  split.lower_sum = lower_is_smaller ? smaller : task.sum - smaller;
+  split.lower = set ^ rest;
 }
 
 bool SmallSubtree::best_split(const Task& task, SplitDraw& draw, RandomStream& random, Split& best) const {
@@ -148,7 +128,7 @@ bool SmallSubtree::best_split(const Task& task, SplitDraw& draw, RandomStream& r
     split.input = input;
     if (!draw.threshold(input, values_[input][low], values_[input][high], split.threshold, random)) return false;
     if (found && task.n == 2) return true;  // all splits of two samples are equally good
-    cut(task, low, high, split);
+    cut(task, split);
     const double n_lower = split.n_lower, n_upper = task.n - split.n_lower;
     const double difference = split.lower_sum / n_lower - (task.sum - split.lower_sum) / n_upper;
     const double gain = n_lower * n_upper * (difference * difference);
@@ -160,13 +140,13 @@ bool SmallSubtree::best_split(const Task& task, SplitDraw& draw, RandomStream& r
   return found;
 }
 
-// Makes the task of a node that of its upper child. Sums are taken afresh: errors must not pile up on the way down.
+// Makes the task of a node that of its upper child, whose sum is taken afresh: errors must not pile up on the way down.
 void SmallSubtree::divide(const Split& split, Task& task, Task& lower) const {
   const Bits above = task.sets[split.input] ^ split.lower;
   const int rank = static_cast<int>(lowest(above));  // every sample with a smaller rank lies below
   lower.n = split.n_lower;
   task.n -= split.n_lower;
-  lower.sum = sum(score_, split.input, split.lower);
+  lower.sum = split.lower_sum;
   task.sum = sum(score_, split.input, above);
   const bool leaves = lower.n < 2 * n_min_ && task.n < 2 * n_min_;  // need the order of input 0 alone
   for (std::size_t e = 0; e < (leaves ? 1 : n_inputs_); ++e) {

@@ -55,7 +55,7 @@ class SmallSubtree {
   double leaf_value(Bits set, int n, double sum) const;
   bool settled(const Task& task) const;
   bool best_split(const Task& task, SplitDraw& draw, RandomStream& random, Split& best) const;
-  void cut(const Task& task, std::size_t low, std::size_t high, Split& split) const;
+  void cut(const Task& task, Split& split) const;
   void divide(const Split& split, Task& task, Task& lower) const;
 
   int n_min_;

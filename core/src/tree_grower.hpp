@@ -88,10 +88,14 @@ class TreeGrower {
     nodes_.assign(1, Node{});
     coefficients_.clear();
     draw_.restart();
-    for (std::size_t d = 0; d < data_.n_inputs; ++d) {
-      const Summary summary = kernels_.summary(samples_.input(all, d), all.size());
-      ranges_[d] = {summary.min, summary.max};
+    if (all_ranges_.empty() || !cuts.empty()) {  // where nothing is periodic, every tree starts with the same
+      all_ranges_.clear();
+      for (std::size_t d = 0; d < data_.n_inputs; ++d) {
+        const Summary summary = kernels_.summary(samples_.input(all, d), all.size());
+        all_ranges_.push_back({summary.min, summary.max});
+      }
     }
+    ranges_ = all_ranges_;
     waiting_ranges_.clear();
     push({0, all, model_.sums(all)});
   }
@@ -204,7 +208,7 @@ class TreeGrower {
   std::vector<Node> nodes_;
   std::vector<double> coefficients_, scratch_;
   std::vector<Task> tasks_;
-  std::vector<Range> ranges_, waiting_ranges_;  // of the node at work; of all waiting tasks
+  std::vector<Range> ranges_, waiting_ranges_, all_ranges_;  // of the node at work; of all waiting tasks; of the root
 };
 
 }  // namespace policyforest
