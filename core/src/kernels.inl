@@ -217,6 +217,7 @@ void order_statistics(const double* v, std::size_t n, std::size_t rank, double& 
 }
 
 #include "small_set_kernels.inl"
+#include "step_kernels.inl"
 
 #if defined(__AVX2__)
 // For each of the 16 masks the 32-bit lane order that brings the chosen doubles to the front, and the one
@@ -275,7 +276,7 @@ void partition(const double* from, double* to, std::size_t n, std::size_t n_colu
 
 extern const Kernels PF_KERNELS_VARIABLE;
 const Kernels PF_KERNELS_VARIABLE{PF_KERNELS_NAME,     summary,          squared_deviation, dot,         lower_sums,
-                                  lower_sums_weighted, order_statistics, partition,         lower_bits,  ranks_below,
-                                  look_up,             rough_ranks};
+                                  lower_sums_weighted, order_statistics, partition,         lower_bits,  add_steps,
+                                  largest_runs,        ranks_below,      look_up,           rough_ranks};
 
 }  // namespace policyforest

@@ -85,7 +85,13 @@ void LineSearch::compile_nodes() {
   }
   int exponent = 0;
   std::frexp(largest * static_cast<double>(forest_.n_trees()), &exponent);
-  if (largest > 0.0) scale_ = std::ldexp(1.0, std::min(61 - exponent, 1000));
+  if (!forest_.linear()) fix_values(largest > 0.0 ? std::ldexp(1.0, std::min(61 - exponent, 1000)) : 1.0);
+}
+
+void LineSearch::fix_values(double scale) {
+  values_.reserve(forest_.n_leaves());
+  for (const Node& node : forest_.nodes())
+    if (node.is_leaf()) values_.push_back(std::llrint(node.split * scale));
 }
 
 // Searches one block of states after another, reusing its buffers.
@@ -94,7 +100,7 @@ class LineSearch::Worker {
  public:
   Worker(const LineSearch& search, std::size_t max_states)
       : search_(search), ends_{search.thresholds_, search.lo_, search.hi_},
-        steps_{{search.thresholds_.size() + 1, max_states}},
+        steps_(search.thresholds_.size() + 1, max_states),
         columns_(search.forest_.n_inputs() * kMaxStates), low_(search.forest_.n_inputs()),
         high_(search.forest_.n_inputs()) {}
 
@@ -187,18 +193,19 @@ class LineSearch::Worker {
     };
     for (std::size_t k = 0; k < search_.forest_.n_trees(); ++k) {
       const TreeView tree = search_.forest_.tree(k);
-      steps_.sums.begin_tree();
+      const auto first_leaf = static_cast<std::size_t>(search_.forest_.leaf_offsets()[k]);
+      steps_.begin_tree();
       walk(k, at_action, [&](const Node& leaf, const Task& task) {
         const auto first = static_cast<std::size_t>(task.first);
         if constexpr (std::is_same_v<Steps, ConstantSteps>) {
-          const auto value = static_cast<std::int64_t>(std::llrint(leaf.split * search_.scale_));
-          for_each_bit(task.states, [&](std::size_t s) { steps_.sums.add(s, first, value); });
+          steps_.add(task.states, first, search_.values_[first_leaf + static_cast<std::size_t>(leaf.child)]);
         } else {
           const auto model = tree.leaf_model(leaf);
-          for_each_bit(task.states, [&](std::size_t s) { steps_.sums.add(s, first, line(model, s)); });
+          for_each_bit(task.states, [&](std::size_t s) { steps_.add(s, first, line(model, s)); });
         }
       });
     }
+    steps_.end_trees();
   }
 
   Line line(std::span<const double> model, std::size_t state) {

@@ -9,9 +9,12 @@
 #include <limits>
 #include <vector>
 
+#include "policyforest/kernels.hpp"
+
 namespace policyforest {
 
-inline constexpr std::size_t kMaxStates = 64;  // of a block: a set of them is one word
+inline constexpr std::size_t kMaxStates = 64;           // of a block: a set of them is one word
+inline constexpr std::size_t kMaxDenseCells = 1 << 12;  // with a place for each state: 2 MB of 8-byte numbers
 
 // Where the maximum lies: cells [first, last].
 struct CellRun {
@@ -58,8 +61,6 @@ class StepSums {
   }
 
  private:
-  static constexpr std::size_t kMaxDenseCells = 1 << 12;  // 2 MB of 8-byte places
-
   struct Step {
     std::size_t cell;
     Value value;
@@ -116,14 +117,75 @@ struct CellEnds {
   }
 };
 
+// Steps of many states as integers, a row for each cell: a leaf is added to a whole set of states at once.
+class StepRows {
+ public:
+  StepRows(std::size_t n_cells, std::size_t n_states)
+      : width_((n_states + 3) / 4 * 4), steps_(n_cells * width_), touched_(n_cells) {}
+
+  void begin_tree() { std::fill_n(before_, kMaxStates, 0); }
+
+  // The tree's value for a set of states from cell `first` on, until the next call for a state.
+  void add(std::uint64_t states, std::size_t first, std::int64_t value) {
+    touched_[first] = 1;
+    kernels_.add_steps(steps_.data() + first * width_, before_, states, value);
+  }
+
+  // Finds where the sums are largest, and forgets all steps.
+  void find_runs() {
+    cells_.clear();
+    for (std::size_t c = 0; c < touched_.size(); ++c)
+      if (touched_[c]) cells_.push_back(static_cast<std::int64_t>(c));
+    cells_.push_back(static_cast<std::int64_t>(touched_.size()));
+    kernels_.largest_runs(steps_.data(), width_, cells_.data(), cells_.size() - 1, first_, end_);
+    std::fill(touched_.begin(), touched_.end(), std::uint8_t{0});
+  }
+
+  CellRun run(std::size_t state) const {
+    return {static_cast<std::size_t>(first_[state]), static_cast<std::size_t>(end_[state]) - 1};
+  }
+
+ private:
+  const Kernels& kernels_ = kernels();
+  std::size_t width_;
+  std::vector<std::int64_t> steps_, cells_;
+  std::vector<std::uint8_t> touched_;
+  std::int64_t before_[kMaxStates], first_[kMaxStates], end_[kMaxStates];
+};
+
 // Sums of constant leaves, as integers: exact in any order, so equal sums are equal.
-struct ConstantSteps {
-  StepSums<std::int64_t> sums;
+class ConstantSteps {
+ public:
+  ConstantSteps(std::size_t n_cells, std::size_t n_states)
+      : dense_(n_cells <= kMaxDenseCells), rows_(dense_ ? n_cells : 0, n_states),
+        lists_(dense_ ? 0 : n_cells, n_states) {}
+
+  void begin_tree() { dense_ ? rows_.begin_tree() : lists_.begin_tree(); }
+
+  void add(std::uint64_t states, std::size_t first, std::int64_t value) {
+    if (dense_)
+      rows_.add(states, first, value);
+    else
+      for_each_bit(states, [&](std::size_t s) { lists_.add(s, first, value); });
+  }
+
+  void end_trees() {
+    if (dense_) rows_.find_runs();
+  }
 
   CellRun maximum(std::size_t state, const CellEnds& ends, double& action) {
+    const CellRun run = dense_ ? rows_.run(state) : listed_run(state);
+    const double lo = ends.lower(run.first), hi = ends.upper(run.last);
+    action = std::isfinite(hi - lo) ? lo + (hi - lo) / 2 : lo / 2 + hi / 2;
+    if (run.first > 0 && !(action > lo)) action = hi;
+    return run;
+  }
+
+ private:
+  CellRun listed_run(std::size_t state) {
     CellRun run{0, 0};
     std::int64_t best = std::numeric_limits<std::int64_t>::min();
-    sums.take(state, [&](std::size_t first, std::size_t last, std::int64_t sum) {
+    lists_.take(state, [&](std::size_t first, std::size_t last, std::int64_t sum) {
       if (sum > best) {
         best = sum;
         run = {first, last};
@@ -131,20 +193,26 @@ struct ConstantSteps {
         run.last = last;
       }
     });
-    const double lo = ends.lower(run.first), hi = ends.upper(run.last);
-    action = std::isfinite(hi - lo) ? lo + (hi - lo) / 2 : lo / 2 + hi / 2;
-    if (run.first > 0 && !(action > lo)) action = hi;
     return run;
   }
+
+  bool dense_;
+  StepRows rows_;
+  StepSums<std::int64_t> lists_;
 };
 
-struct LinearSteps {
-  StepSums<Line> sums;
+class LinearSteps {
+ public:
+  LinearSteps(std::size_t n_cells, std::size_t n_states) : sums_(n_cells, n_states) {}
+
+  void begin_tree() { sums_.begin_tree(); }
+  void add(std::size_t state, std::size_t first, const Line& value) { sums_.add(state, first, value); }
+  void end_trees() {}
 
   CellRun maximum(std::size_t state, const CellEnds& ends, double& action) {
     CellRun run{0, 0};
     double best = -std::numeric_limits<double>::infinity();
-    sums.take(state, [&](std::size_t first, std::size_t last, const Line& sum) {
+    sums_.take(state, [&](std::size_t first, std::size_t last, const Line& sum) {
       const double from = ends.attained_lower(first), to = ends.upper(last);
       const double low = sum.at(from), high = sum.at(to);
       if (std::max(low, high) <= best) return;
@@ -154,6 +222,9 @@ struct LinearSteps {
     });
     return run;
   }
+
+ private:
+  StepSums<Line> sums_;
 };
 
 }  // namespace policyforest

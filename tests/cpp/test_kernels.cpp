@@ -142,6 +142,40 @@ void check_extreme_ranks(const Kernels& k) {
   }
 }
 
+// Rows of steps for `width` states, few numbers so that sums tie.
+void check_steps(const Kernels& k, Engine& random, std::size_t width) {
+  constexpr std::size_t kCells = 9;
+  std::vector<std::int64_t> steps(kCells * width), expected(steps), cells;
+  for (int tree = 0; tree < 3; ++tree) {
+    std::vector<std::int64_t> before(width), expected_before(width);
+    for (std::size_t c = 0; c < kCells; c += 1 + random() % 2) {
+      const std::uint64_t all = ~std::uint64_t{0} >> (64 - width), states = c == 0 ? all : random() & all;
+      const auto value = static_cast<std::int64_t>(random() % 3) - 1;
+      k.add_steps(steps.data() + c * width, before.data(), states, value);
+      for (std::size_t s = 0; s < width; ++s)
+        if (states >> s & 1) expected[c * width + s] += value - expected_before[s], expected_before[s] = value;
+    }
+    CHECK(before == expected_before);
+  }
+  CHECK(steps == expected);
+  for (std::size_t c = 0; c < kCells; ++c) {
+    const auto row = expected.begin() + static_cast<std::ptrdiff_t>(c * width);
+    if (c == 0 || std::any_of(row, row + static_cast<std::ptrdiff_t>(width), [](auto v) { return v != 0; }))
+      cells.push_back(static_cast<std::int64_t>(c));
+  }
+  cells.push_back(kCells);
+  std::vector<std::int64_t> first(width), end(width);
+  k.largest_runs(steps.data(), width, cells.data(), cells.size() - 1, first.data(), end.data());
+  CHECK(std::all_of(steps.begin(), steps.end(), [](auto v) { return v == 0; }));
+  for (std::size_t s = 0; s < width; ++s) {
+    std::vector<std::int64_t> sums;
+    for (std::size_t c = 0; c < kCells; ++c) sums.push_back((c ? sums.back() : 0) + expected[c * width + s]);
+    const auto best = std::max_element(sums.begin(), sums.end());
+    const auto stop = std::find_if(best, sums.end(), [&](auto v) { return v != *best; });
+    CHECK(first[s] == best - sums.begin() && end[s] == stop - sums.begin());
+  }
+}
+
 }  // namespace
 
 int main() {
@@ -165,6 +199,8 @@ int main() {
     }
     check_order_statistics(*k, numbers(random, 1000, false));
     check_extreme_ranks(*k);
+    for (int repeat = 0; repeat < 50; ++repeat)
+      for (const std::size_t width : {4, 8, 12, 60, 64}) check_steps(*k, random, width);
   }
   return check::report();
 }

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from oracles.algebra import project
 from oracles.best_action import best_in_one_dimension, best_value, cells, supremum, upper_corner
 from oracles.forest import Interval, Region, Tree, predict, read_trees, whole
-from policyforest import Forest
+from policyforest import Forest, grow_forest
 from strategies import SEEDS, Numbers, forests, halves, probes, uneven
 
 A_FEW = settings(max_examples=30)  # what is refused does not depend on the forest
@@ -224,3 +224,26 @@ def lies_in(cell: Region, box: np.ndarray) -> bool:
         lo <= side.lo and side.hi <= hi and (side.lo < side.hi or lo == hi)
         for side, (lo, hi) in zip(cell, box, strict=True)
     )
+
+
+@pytest.mark.parametrize("grid", [1024, None])  # a place for each cell, or lists of steps where cells are many
+def test_blocks_of_many_states_find_what_all_cells_say(grid: int | None) -> None:
+    rng = np.random.default_rng(0)
+    samples = rng.uniform(-1, 1, (4_000, 2))
+    values = np.round(2 * np.sin(3 * samples[:, 0]) * samples[:, 1])
+    box = np.array([[-1.0, 1.0]] * 2)
+    options = {"min_samples_leaf": 1, "n_estimators": 20, "box": box}
+    forest = grow_forest(samples, values, grid={1: grid} if grid else None, **options)
+    thresholds = np.unique(forest.arrays["split"][forest.arrays["feature"] == 1])
+    assert (len(thresholds) < 4096) == (grid is not None)
+    states = rng.uniform(-1, 1, (200, 1))
+    best = forest.best_action(states)
+    lower, upper = np.r_[-1.0, thresholds], np.r_[thresholds, 1.0]
+    for i in range(0, len(states), 7):
+        # Leaves are whole numbers or short sums of them: means over trees tie exactly or differ by far.
+        rows = np.column_stack([np.full(len(upper), states[i, 0]), upper])
+        sums = np.round(sum(tree.predict(rows) for tree in forest), 9)
+        first = int(np.argmax(sums))
+        last = first + int(np.argmin(np.r_[sums[first:] == sums[first], False])) - 1
+        assert best.box[i].tolist() == [[lower[first], upper[last]]]
+        assert best.value[i] == pytest.approx(sums[first] / len(forest), abs=1e-9)

@@ -39,6 +39,14 @@ struct Kernels {
                     std::size_t key, double split);
   // Bit i tells whether x[i] <= split, i < n <= 64; x must be readable up to the next multiple of 8.
   std::uint64_t (*lower_bits)(const double* x, double split, std::size_t n);
+  // For each state s of a set: steps[s] += value - before[s], before[s] = value. Both arrays are readable and
+  // writable up to the next multiple of 4 after the last state of the set.
+  void (*add_steps)(std::int64_t* steps, std::int64_t* before, std::uint64_t states, std::int64_t value);
+  // Running sums of n_rows >= 1 rows of steps, row i at steps + cells[i] * width, width a multiple of 4; a sum holds
+  // from cells[i] to cells[i + 1] (there is one more cell than rows). For each column the lowest run of the largest
+  // sum: cells [first, end). Leaves zeros behind.
+  void (*largest_runs)(std::int64_t* steps, std::size_t width, const std::int64_t* cells, std::size_t n_rows,
+                       std::int64_t* first, std::int64_t* end);
   // Bit i tells whether ranks[i] < rank, i < 64; ranks are at most 127.
   std::uint64_t (*ranks_below)(const std::uint8_t* ranks, int rank);
   // to[i] = table[numbers[i]], i < 64; numbers are below 64.

@@ -36,6 +36,7 @@ class LineSearch {
  private:
   void collect_thresholds();
   void compile_nodes();
+  void fix_values(double scale);
   template <class Steps>
   void search(const double* rows, const std::vector<std::uint32_t>& order, const LineMaxima& out,
               std::size_t n_threads, const std::atomic<bool>* cancel) const;
@@ -45,11 +46,11 @@ class LineSearch {
   const Forest& forest_;
   std::size_t action_;
   double lo_, hi_;
-  double scale_ = 1.0;              // of the fixed-point values of constant leaves
   std::vector<double> thresholds_;  // of the action within [lo, hi), sorted, each once
   // The forest's nodes. Where the action is compared: feature is kActionNode, split the number of the threshold
   // (-1: below lo), so that cell <= split goes to the lower child.
   std::vector<Node> nodes_;
+  std::vector<std::int64_t> values_;  // of constant leaves, in fixed point
 };
 
 }  // namespace policyforest
