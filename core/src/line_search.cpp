@@ -101,13 +101,12 @@ class LineSearch::Worker {
   Worker(const LineSearch& search, std::size_t max_states)
       : search_(search), ends_{search.thresholds_, search.lo_, search.hi_},
         steps_(search.thresholds_.size() + 1, max_states),
-        columns_(search.forest_.n_inputs() * kMaxStates), low_(search.forest_.n_inputs()),
-        high_(search.forest_.n_inputs()) {}
+        block_(search.forest_.n_inputs()) {}
 
   void operator()(const double* rows, const std::uint32_t* order, std::size_t n, const LineMaxima& out) {
-    load(rows, order, n);
+    block_.load(rows, order, n);
     collect_steps();
-    double* actions = column(search_.action_);
+    double* actions = block_.column(search_.action_);
     for (std::size_t s = 0; s < n; ++s) {
       const CellRun run = steps_.maximum(s, ends_, actions[s]);
       cells_[s] = static_cast<double>(run.first == run.last ? run.first : ends_.cell_of(actions[s]));
@@ -126,27 +125,12 @@ class LineSearch::Worker {
     std::int32_t node, first, last;  // cells
   };
 
-  double* column(std::size_t d) { return columns_.data() + d * kMaxStates; }
-
-  void load(const double* rows, const std::uint32_t* order, std::size_t n) {
-    const std::size_t width = search_.forest_.n_inputs();
-    all_ = ~std::uint64_t{0} >> (64 - n);
-    n_ = n;
-    for (std::size_t d = 0; d < width; ++d) {
-      double* to = column(d);
-      for (std::size_t s = 0; s < n; ++s) to[s] = rows[order[s] * width + d];
-      const auto [low, high] = std::minmax_element(to, to + n);
-      low_[d] = *low;
-      high_[d] = *high;
-    }
-  }
-
   // Walks a tree with all states; at_action(node, task) goes on to a child of an action node, at_leaf(node, task)
   // ends the walk of a task.
   template <class AtAction, class AtLeaf>
   void walk(std::size_t tree, const AtAction& at_action, const AtLeaf& at_leaf) {
     const Node* nodes = search_.nodes_.data() + search_.forest_.node_offsets()[tree];
-    tasks_.push_back({all_, 0, 0, static_cast<std::int32_t>(search_.thresholds_.size())});
+    tasks_.push_back({block_.all(), 0, 0, static_cast<std::int32_t>(search_.thresholds_.size())});
     while (!tasks_.empty()) {
       Task task = tasks_.back();
       tasks_.pop_back();
@@ -155,22 +139,9 @@ class LineSearch::Worker {
         if (node->feature == kActionNode)
           at_action(*node, task);
         else
-          divide(*node, task);
+          send(*node, task, block_.at_or_below(static_cast<std::size_t>(node->feature), node->split));
       }
       at_leaf(*node, task);
-    }
-  }
-
-  // Sends the states to the children of a node that compares the state.
-  void divide(const Node& node, Task& task) {
-    const auto d = static_cast<std::size_t>(node.feature);
-    // Blocks are compact, so most nodes have all of a block on one side.
-    if (high_[d] <= node.split) {
-      task.node = node.child;
-    } else if (low_[d] > node.split) {
-      task.node = node.child + 1;
-    } else {
-      send(node, task, kernels_.lower_bits(column(d), node.split, n_));
     }
   }
 
@@ -211,15 +182,15 @@ class LineSearch::Worker {
   Line line(std::span<const double> model, std::size_t state) {
     Line line{model[model.size() - 1], model[search_.action_]};
     for (std::size_t d = 0; d + 1 < model.size(); ++d)
-      if (d != search_.action_) line.intercept += model[d] * column(d)[state];
+      if (d != search_.action_) line.intercept += model[d] * block_.column(d)[state];
     return line;
   }
 
   // Sums the leaves at the chosen actions in the order of the trees, as Forest::predict does.
   void predict() {
-    std::fill_n(values_, n_, 0.0);
+    std::fill_n(values_, block_.size(), 0.0);
     const auto at_action = [this](const Node& node, Task& task) {
-      send(node, task, kernels_.lower_bits(cells_, node.split, n_));
+      send(node, task, kernels_.lower_bits(cells_, node.split, block_.size()));
     };
     for (std::size_t k = 0; k < search_.forest_.n_trees(); ++k) {
       const TreeView tree = search_.forest_.tree(k);
@@ -229,7 +200,7 @@ class LineSearch::Worker {
           if (tree.linear()) {
             const auto model = tree.leaf_model(leaf);
             value = model[tree.n_inputs];
-            for (std::size_t d = 0; d < tree.n_inputs; ++d) value += model[d] * column(d)[s];
+            for (std::size_t d = 0; d < tree.n_inputs; ++d) value += model[d] * block_.column(d)[s];
           }
           values_[s] += value;
         });
@@ -241,9 +212,7 @@ class LineSearch::Worker {
   const Kernels& kernels_ = kernels();
   CellEnds ends_;
   Steps steps_;
-  std::uint64_t all_ = 0;
-  std::size_t n_ = 0;
-  std::vector<double> columns_, low_, high_;  // of the block: kMaxStates numbers an input, and their range
+  RowBlock block_;
   double cells_[kMaxStates] = {}, values_[kMaxStates];
   std::vector<Task> tasks_;
 };

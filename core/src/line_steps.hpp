@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -10,22 +9,16 @@
 #include <vector>
 
 #include "policyforest/kernels.hpp"
+#include "row_block.hpp"
 
 namespace policyforest {
 
-inline constexpr std::size_t kMaxStates = 64;           // of a block: a set of them is one word
 inline constexpr std::size_t kMaxDenseCells = 1 << 12;  // with a place for each state: 2 MB of 8-byte numbers
 
 // Where the maximum lies: cells [first, last].
 struct CellRun {
   std::size_t first, last;
 };
-
-// Calls visit(i) for the bits of a set.
-template <class Visit>
-inline void for_each_bit(std::uint64_t bits, const Visit& visit) {
-  for (; bits; bits &= bits - 1) visit(static_cast<std::size_t>(std::countr_zero(bits)));
-}
 
 // A place for each step of each state where cells are few, else a list of steps that is sorted in the end.
 template <class Value>
