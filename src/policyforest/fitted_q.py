@@ -96,7 +96,7 @@ class FittedQIteration:
         history: list[QIteration] = []
         q = self.warm_start
         values = problem.values(q, self)
-        for h in range(1, self._most_iterations() + 1):
+        for h in range(1, self.most_iterations() + 1):
             started = time.perf_counter()
             forest = self._grow(problem, problem.targets(values, self.discount), (seed + h) % 2**64)
             q = QFunction(forest, transitions, self, tuple(history), resampling)
@@ -110,7 +110,8 @@ class FittedQIteration:
         assert q is not None
         return QFunction(q.forest, transitions, self, tuple(history), resampling)
 
-    def _most_iterations(self) -> int:
+    def most_iterations(self) -> int:
+        """No fit takes more iterations than this."""
         if self.horizon != "auto":
             return self.horizon
         return 1 if self.discount == 0 else max(10, int(np.ceil(np.log(FORGOTTEN) / np.log(self.discount))))

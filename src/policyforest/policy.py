@@ -179,6 +179,10 @@ class Policy:
 
         save_policy(self, path)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickles what the policy is made of; the controller is compiled anew."""
+        return rebuild_policy, (type(self), {f.name: getattr(self, f.name) for f in fields(self) if f.init})
+
     def _act_inside(self, state: Floats) -> Floats:
         values = np.asarray(state, dtype=np.float64)
         if values.shape != self.observation_space.shape:
@@ -193,6 +197,10 @@ class Policy:
         if outside.any():
             i, d = np.argwhere(outside)[0]
             raise ValueError(f"state: has {rows[i, d]} in dimension {d}, the policy knows {box[d].tolist()} only")
+
+
+def rebuild_policy(cls: type[Policy], parts: dict[str, Any]) -> Policy:
+    return cls(**parts)
 
 
 def sb3_predict(policy: Any, observation: Any) -> Any:

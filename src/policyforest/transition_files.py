@@ -16,12 +16,12 @@ import zipfile
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from policyforest.extras import import_extra
 from policyforest.files import replacing
 from policyforest.spaces import box_from_json, box_to_json
 from policyforest.transitions import Transitions
@@ -59,7 +59,7 @@ def save_transitions(data: Transitions, path: str | os.PathLike[str]) -> None:
         with replacing(path) as beside, beside.open("wb") as file:
             np.savez(file, allow_pickle=False, metadata=np.array(metadata), **arrays)
     else:
-        polars = _polars()
+        polars = import_extra("polars", "parquet")
         content = io.BytesIO()
         polars.DataFrame(_columns(arrays)).write_parquet(content, metadata={"policyforest": metadata})
         with replacing(path) as beside:
@@ -166,7 +166,7 @@ def _columns(arrays: Mapping[str, Array]) -> dict[str, Array]:
 
 
 def _read_parquet(path: Path) -> tuple[str, dict[str, Array]]:
-    polars = _polars()
+    polars = import_extra("polars", "parquet")
     failures = (polars.exceptions.PolarsError, polars.exceptions.PanicException, OSError)
     try:
         content = _unsealed(path.read_bytes())
@@ -213,11 +213,3 @@ def _unsealed(content: bytes) -> bytes:
 def _footer(content: bytes) -> int:
     """Where the footer of a Parquet file begins: its length is in the four bytes before the final mark."""
     return max(0, len(content) - 8 - int.from_bytes(content[-8:-4], "little"))
-
-
-def _polars() -> ModuleType:
-    try:
-        import polars
-    except ImportError as error:
-        raise ImportError("polars is not installed; run `pip install 'policyforest[parquet]'`") from error
-    return polars

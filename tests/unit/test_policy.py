@@ -1,6 +1,7 @@
 """Policies: what they answer, to whom, and within which bounds."""
 
 import inspect
+import pickle
 from dataclasses import FrozenInstanceError, dataclass
 
 import numpy as np
@@ -288,6 +289,15 @@ def test_a_policy_does_not_change():
         policy.state_box[0, 0] = 7.0
     assert policy.n_leaves == sum(forest.n_leaves for forest in policy.forests)
     assert "2 states -> 2 actions, 5+5 trees" in repr(policy)
+
+
+@pytest.mark.parametrize("outside", ["nearest", "raise"])
+def test_a_policy_can_be_pickled(outside):
+    policy = make("linear", periodic={0: (-PI, PI)}, outside=outside).simplify(6, n_states=100)
+    again = pickle.loads(pickle.dumps(policy))
+    assert np.array_equal(again.act_batch(some_states()), policy.act_batch(some_states()))
+    assert (again.info, again.outside, again.simplification) == (policy.info, outside, policy.simplification)
+    assert again.act(some_states()[0]).tolist() == policy.act(some_states()[0]).tolist()
 
 
 def test_info_keeps_the_plain_parameters_of_a_learner():

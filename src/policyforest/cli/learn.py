@@ -10,9 +10,10 @@ from typing import Annotated, Any
 
 import typer
 
-from policyforest.cli.output import Jobs, Json, Progress, Seed, note, print_json, print_pairs, progress
+from policyforest.cli.output import Jobs, Json, Progress, Seed, note, print_json, print_pairs, progress, training_curves
 from policyforest.cli.problems import Problem, open_environment
 from policyforest.collection import collect, sample_uniform
+from policyforest.fitted_q import QIteration
 from policyforest.methods import METHODS, Learned, Learner, with_problem
 from policyforest.policy_files import SUFFIX
 from policyforest.presets import named_problem
@@ -47,6 +48,7 @@ def learn(
     jobs: Jobs = -1,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the policy goes.")] = Path("policy.pforest"),
     save_data: Annotated[Path | None, typer.Option(help="Where the samples go, .npz or .parquet.")] = None,
+    tensorboard: Annotated[Path | None, typer.Option(help="A folder for TensorBoard's training curves.")] = None,
     json: Json = False,
 ) -> None:
     """Learn a policy from samples and save it.
@@ -54,8 +56,13 @@ def learn(
     The samples are episodes of a random policy on PROBLEM, or come from a file (--data)."""
     _require_places(output, save_data)
     name = problem or ""
-    with progress(quiet=json) as shown:
-        learner = Learner(method, name, discount, preset, seed, jobs, callback=shown.iteration)
+    with progress(quiet=json) as shown, training_curves(tensorboard) as written:
+
+        def tell(iteration: QIteration) -> None:
+            shown.iteration(iteration)
+            written(iteration)
+
+        learner = Learner(method, name, discount, preset, seed, jobs, callback=tell)
         started = time.perf_counter()
         shown.stage("collecting samples")
         if data is not None:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -97,7 +98,7 @@ class _TerminalProgress(Progress):
         self._bar.reset(self._task, description=text, total=None)
 
     def iterations(self, learner: FittedQIteration) -> None:
-        self._bar.reset(self._task, description="learning Q", total=learner._most_iterations())
+        self._bar.reset(self._task, description="learning Q", total=learner.most_iterations())
 
     def iteration(self, done: QIteration) -> None:
         text = f"learning Q, iteration {done.iteration}, mean value {done.value:.4g}"
@@ -124,6 +125,18 @@ def progress(quiet: bool = False) -> Iterator[Progress]:
     )
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         yield _TerminalProgress(bar)
+
+
+@contextmanager
+def training_curves(folder: Path | None) -> Iterator[Callable[[QIteration], None]]:
+    """What writes the iterations to a folder for TensorBoard, or does nothing without one."""
+    if folder is None:
+        yield lambda iteration: None
+        return
+    from policyforest.tensorboard import TensorBoard
+
+    with TensorBoard(folder) as written:
+        yield written
 
 
 def _console() -> Console:

@@ -22,7 +22,7 @@ def reproduce(
 ) -> None:
     """Compute the studies behind the tables; what is there already is not computed again."""
     from policyforest.paper import STUDIES, run_studies
-    from policyforest.paper.table import summary_rows, write_tables
+    from policyforest.paper.table import RETURNS, TIMES, summary, write_tables
 
     one_of("scale", scale, ("quick", "paper"))
     for name in names or []:
@@ -47,9 +47,11 @@ def reproduce(
 
     run_studies(chosen, out, scale=scale, workers=threads(workers), done=tell)
     write_tables(out, scale)
-    results = summary_rows(out, scale)
+    tables = summary(out, scale)
     if json:
-        print_json({"rows": results})
-    else:
-        columns = ["study", "method", "policies", "mean", "95% interval", "worst", "best", "steps"]
-        print_table("Results", columns, [[str(row[c]) for c in columns] for row in results], columns[2:])
+        print_json(tables)
+        return
+    for name, columns in (("returns", RETURNS), ("times", TIMES)):
+        if tables[name]:
+            rows = [[str(row[c]) for c in columns] for row in tables[name]]
+            print_table(name.capitalize(), list(columns), rows, list(columns[2:]))

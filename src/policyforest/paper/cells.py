@@ -11,9 +11,10 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from itertools import chain
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from policyforest.files import replacing
 
@@ -31,6 +32,8 @@ class Study:
     """How many at the scales "quick" and "paper" """
     seconds: float
     """What a cell costs, about, on one core"""
+    kind: Literal["returns", "times"] = "returns"
+    """What its cells hold; times are measured one cell after another"""
 
     def folder(self, out: Path) -> Path:
         return out / self.name
@@ -78,7 +81,11 @@ def run_studies(
     cells = [(study, seed) for study in studies for seed in study.missing(out, scale)]
     costs = [study.seconds for study, _ in cells]
     started, finished_cost = time.perf_counter(), 0.0
-    for finished, cost in enumerate(_run_all(cells, costs, out, workers), start=1):
+    timed = [i for i, (study, _) in enumerate(cells) if study.kind == "times"]
+    others = [i for i in range(len(cells)) if i not in set(timed)]
+    parts = [([cells[i] for i in part], [costs[i] for i in part]) for part in (others, timed)]
+    done_costs = chain(_run_all(*parts[0], out, workers), _run_all(*parts[1], out, workers=1))
+    for finished, cost in enumerate(done_costs, start=1):
         finished_cost += cost
         pace = (time.perf_counter() - started) / finished_cost
         done(finished, len(cells), pace * (sum(costs) - finished_cost))

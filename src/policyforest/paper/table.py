@@ -12,29 +12,48 @@ import numpy as np
 
 from policyforest.evaluation import interval_half_width
 from policyforest.files import replacing
-from policyforest.paper.batch import STUDIES
-from policyforest.paper.cells import Study
+from policyforest.paper import STUDIES
+from policyforest.paper.cells import Result, Study
 
-COLUMNS = ("study", "method", "policies", "mean", "95% interval", "worst", "best", "steps")
-
-
-def summary_rows(out: Path, scale: str) -> list[dict[str, Any]]:
-    """A row a study and method: over policies, the mean return with its 95% interval, the worst and the best."""
-    return [row for study in STUDIES.values() for row in _rows(study, out, scale)]
+RETURNS = ("study", "method", "policies", "mean", "95% interval", "worst", "best", "steps")
+TIMES = ("study", "method", "policies", "samples", "one action", "faster than FQI", "learning Q", "extraction")
 
 
-def _rows(study: Study, out: Path, scale: str) -> list[dict[str, Any]]:
-    results = study.results(out, scale)
-    methods = [key for key in results[0] if key != "samples"] if results else []
-    return [_row(study.name, method, [result[method] for result in results]) for method in methods]
+def summary(out: Path, scale: str) -> dict[str, list[dict[str, Any]]]:
+    """The rows of the tables "returns" and "times": one for each study and method that has finished cells."""
+    tables: dict[str, list[dict[str, Any]]] = {"returns": [], "times": []}
+    for study in STUDIES.values():
+        results = study.results(out, scale)
+        row = _returns_row if study.kind == "returns" else _times_row
+        methods = [key for key in results[0] if key != "samples"] if results else []
+        tables[study.kind] += [row(study, method, results) for method in methods]
+    return tables
 
 
-def _row(study: str, method: str, cells: list[dict[str, Any]]) -> dict[str, Any]:
+def _times_row(study: Study, method: str, results: list[Result]) -> dict[str, Any]:
+    """Medians over policies; the ratio is that of each policy to FQI on the same samples."""
+    median = {key: float(np.median([result[method][key] for result in results])) for key in results[0][method]}
+    ratios = [result["fqi"]["action_us"] / result[method]["action_us"] for result in results]
+    return {
+        "study": study.name,
+        "method": method,
+        "policies": len(results),
+        "samples": f"{np.median([result['samples'] for result in results]):,.0f}",
+        "one action": f"{median['action_us']:.2f} µs",
+        "faster than FQI": f"{np.median(ratios):,.0f}× (at least {min(ratios):,.0f}×)",
+        "learning Q": f"{median['q_seconds']:.2f} s",
+        "extraction": f"{median['policy_seconds']:.2f} s",
+    }
+
+
+def _returns_row(study: Study, method: str, results: list[Result]) -> dict[str, Any]:
+    """Over policies, the mean return with its 95% interval, the worst and the best."""
+    cells = [result[method] for result in results]
     returns = np.array([cell["return"] for cell in cells])
     steps = np.array([cell["steps"] for cell in cells])
     half = interval_half_width(returns)
     return {
-        "study": study,
+        "study": study.name,
         "method": method,
         "policies": len(returns),
         "mean": f"{returns.mean():.2f}",
@@ -49,7 +68,7 @@ def write_tables(out: Path, scale: str) -> None:
     """`results.md` and `results.json` in `out`, with the machine, the version and the date."""
     from policyforest import __version__
 
-    rows = summary_rows(out, scale)
+    tables = summary(out, scale)
     made = {
         "scale": scale,
         "version": __version__,
@@ -59,14 +78,23 @@ def write_tables(out: Path, scale: str) -> None:
     lines = [
         "# Results",
         "",
-        f"Undiscounted returns over independently learned policies. {', '.join(f'{k}: {v}' for k, v in made.items())}.",
-        f"Made by `policyforest reproduce all --scale {scale} --out docs/results`.",
+        f"Made by `policyforest reproduce all --scale {scale} --out docs/results` from the cells in its folders.",
+        f"{', '.join(f'{k}: {v}' for k, v in made.items())}.",
         "",
-        "| " + " | ".join(COLUMNS) + " |",
-        "|" + "---|" * len(COLUMNS),
-        *("| " + " | ".join(str(row[c]) for c in COLUMNS) + " |" for row in rows),
+        "Undiscounted returns over independently learned policies:",
+        "",
+        *_markdown(RETURNS, tables["returns"]),
+        "",
+        "Times on one thread, an action from Python; medians over policies:",
+        "",
+        *_markdown(TIMES, tables["times"]),
         "",
     ]
-    for name, text in (("results.md", "\n".join(lines)), ("results.json", json.dumps(made | {"rows": rows}, indent=2))):
+    for name, text in (("results.md", "\n".join(lines)), ("results.json", json.dumps(made | tables, indent=2) + "\n")):
         with replacing(out / name) as beside:
-            beside.write_text(text + ("" if text.endswith("\n") else "\n"))
+            beside.write_text(text)
+
+
+def _markdown(columns: tuple[str, ...], rows: list[dict[str, Any]]) -> list[str]:
+    head = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
+    return [*head, *("| " + " | ".join(str(row[c]) for c in columns) + " |" for row in rows)]

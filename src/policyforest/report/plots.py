@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 import numpy as np
 
 from policyforest.arguments import Floats
+from policyforest.extras import import_extra
 from policyforest.files import replacing
 from policyforest.report.labels import Labels, labels_for
 from policyforest.report.state_slice import StateSlice, slice_of
@@ -167,13 +168,9 @@ def _panels(number: int, width: float = 4.6, height: float = 3.8) -> tuple[Figur
 
 
 def _matplotlib() -> Any:
-    try:
-        import matplotlib
-        import matplotlib.figure
-        import matplotlib.ticker
-    except ImportError as error:
-        raise ImportError("matplotlib is not installed; run `pip install 'policyforest[plot]'`") from error
-    return matplotlib
+    for module in ("matplotlib.figure", "matplotlib.ticker"):
+        import_extra(module, "plot")
+    return import_extra("matplotlib", "plot")
 
 
 def _whole_numbers() -> Any:

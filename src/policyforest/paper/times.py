@@ -1,0 +1,60 @@
+"""What an action and what learning cost on the Double Integrator, at the paper's settings and on one thread."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import gymnasium as gym
+
+from policyforest.action_time import action_time
+from policyforest.collection import collect
+from policyforest.methods import Learner
+from policyforest.paper.cells import Study
+from policyforest.presets import environment_id
+from policyforest.q_function import QFunction
+
+PROBLEM = "double-integrator"
+METHODS = ("fqi", "fpf-pwc", "fpf-pwl")
+
+
+def learn_and_time(seed: int, *, samples: dict[str, int]) -> dict[str, Any]:
+    """For each method the median time of one action from Python (µs), and the seconds that Q and the policy took."""
+    data = collect(
+        gym.make(environment_id(PROBLEM)), episodes=samples.get("episodes"), steps=samples.get("steps"), seed=seed
+    )
+    result: dict[str, Any] = {"samples": len(data)}
+    q: QFunction | None = None
+    q_seconds = 0.0
+    for method in METHODS:
+        learned = Learner(method, PROBLEM, preset="paper", seed=seed).fit(data, q)
+        q_seconds = q_seconds if q is not None else learned.q_seconds
+        q = learned.q
+        result[method] = {
+            "action_us": 1e6 * action_time(learned.policy, data.states[:200]),
+            "q_seconds": q_seconds,
+            "policy_seconds": learned.policy_seconds,
+        }
+    return result
+
+
+def _study(name: str, title: str, **samples: int) -> Study:
+    run = partial(learn_and_time, samples=samples)
+    return Study(name, title, run, {"quick": 3, "paper": 10}, seconds=3.0, kind="times")
+
+
+STUDIES = {
+    study.name: study
+    for study in (
+        _study(
+            "double-integrator-times",
+            "Double Integrator, 300 random episodes, the paper's settings: time of an action and of learning",
+            episodes=300,
+        ),
+        _study(
+            "double-integrator-times-10000",
+            "Double Integrator, 10,000 samples, the paper's settings: time of an action and of learning",
+            steps=10_000,
+        ),
+    )
+}

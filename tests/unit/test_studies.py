@@ -1,0 +1,66 @@
+"""Studies: cells are computed once, kept, and made into tables."""
+
+import json
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+from policyforest.paper import STUDIES, Study, run_studies, table
+from policyforest.paper.times import learn_and_time
+
+
+def square(seed, base):
+    return {"samples": 1, "fqi": {"return": float(base + seed**2), "steps": 1.0}}
+
+
+def small(name="squares", number=3, base=0):
+    return Study(name, "Squares", partial(square, base=base), {"quick": number, "paper": 2 * number}, 1.0)
+
+
+def test_finished_cells_are_not_computed_again(tmp_path):
+    run_studies([small()], tmp_path, scale="quick", workers=1)
+    assert small().missing(tmp_path, "quick") == []
+    assert small().missing(tmp_path, "paper") == [3, 4, 5]
+    seen = []
+    run_studies([small(base=100)], tmp_path, scale="paper", workers=1, done=lambda *told: seen.append(told[:2]))
+    assert seen == [(1, 3), (2, 3), (3, 3)]
+    assert [r["fqi"]["return"] for r in small().results(tmp_path)] == [0, 1, 4, 109, 116, 125]
+
+
+def test_any_number_of_workers_gives_the_same_cells(tmp_path):
+    for workers in (1, 2):
+        run_studies([small(), small("more", base=7)], tmp_path / str(workers), scale="quick", workers=workers)
+    one, two = (
+        {
+            file.relative_to(folder): json.loads(file.read_text())["result"]
+            for folder in [tmp_path / workers]
+            for file in folder.rglob("*.json")
+        }
+        for workers in ("1", "2")
+    )
+    assert one == two
+    assert len(one) == 6
+
+
+def test_times_are_in_a_table_of_their_own(tmp_path, monkeypatch):
+    timed = replace(STUDIES["double-integrator-times"], run=partial(learn_and_time, samples={"steps": 300}))
+    timed = replace(timed, seeds={"quick": 2, "paper": 2})
+    monkeypatch.setattr(table, "STUDIES", {s.name: s for s in (small(), timed)})
+    run_studies([small(), timed], tmp_path, scale="quick", workers=1)
+    table.write_tables(tmp_path, "quick")
+    made = json.loads((tmp_path / "results.json").read_text())
+    assert [row["mean"] for row in made["returns"]] == ["1.67"]
+    assert [row["method"] for row in made["times"]] == ["fqi", "fpf-pwc", "fpf-pwl"]
+    for result in timed.results(tmp_path, "quick"):
+        assert result["fpf-pwl"]["action_us"] < result["fqi"]["action_us"] / 10
+    text = (tmp_path / "results.md").read_text()
+    assert "| squares | fqi | 3 | 1.67 |" in text
+    assert "one action" in text
+
+
+def test_a_cell_that_is_no_number_is_not_kept(tmp_path):
+    broken = replace(small(), run=lambda seed: {"fqi": {"return": float("nan")}})
+    with pytest.raises(ValueError, match="JSON"):
+        run_studies([broken], tmp_path, scale="quick", workers=1)
+    assert list(tmp_path.rglob("*.json")) == []
