@@ -7,6 +7,7 @@
 #include "policyforest/kernels.hpp"
 
 NB_MODULE(_core, m) {
+  nb::set_leak_warnings(false);  // objects that are alive when the interpreter ends are no error
   using namespace policyforest;
   if (!import_numpy()) throw nb::python_error();
   m.def("simd_path", [] { return std::string(kernels().name); });

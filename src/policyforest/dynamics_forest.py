@@ -10,6 +10,7 @@ single points.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from policyforest.arguments import Floats, seed_number, whole_number
 from policyforest.forests import Forest, LeafModel, grow_forest
+from policyforest.nearby_states import NearbyStates, clip, difference, wrap
 from policyforest.spaces import bounds
 from policyforest.transitions import Transitions
 
@@ -27,8 +29,6 @@ DRAWN_SAMPLES = 15_000
 # The model is good enough when it explains this share of the variance of held-out changes of state and rewards.
 GOOD_SCORE = 0.8
 FOLDS = 3
-# How many of its nearest neighbours tell how far a drawn state may lie from an observed one.
-NEIGHBOURS = 10
 # Leaf sizes to choose from, in units of the number of coefficients of a leaf.
 LEAF_SIZES = (2, 5, 12, 30)
 
@@ -142,7 +142,7 @@ class DynamicsForest:
         for fold in np.unique(folds):
             held = folds == fold
             forest = self._grow(data, data.next_states, outcomes, ~held, "constant", 1, seed)
-            guessed[held] = _predict(forest, _wrap(data.states + held_out, data)[held])
+            guessed[held] = _predict(forest, wrap(data.states + held_out, data)[held])
         by_next = replace(by_next, error=float(np.mean(np.abs(guessed - outcomes))))
         return by_next if by_next.error < by_input.error else by_input
 
@@ -191,22 +191,26 @@ class DynamicsModel:
         good = min(self.reward.score, *(out.score for out in self.changes)) >= GOOD_SCORE
         return DRAWN_SAMPLES if good and len(self.transitions) < ENOUGH_SAMPLES else 0
 
+    @cached_property
+    def _nearby(self) -> NearbyStates:
+        return NearbyStates(self.transitions)
+
     def sample(self, n: int, random_state: int | np.random.Generator | None = 0) -> Transitions:
         """`n` transitions of the model: states near observed ones, uniform actions, observed residuals as noise."""
         n = whole_number("n", n, at_least=1)
         data = self.transitions
         rng = np.random.default_rng([seed_number("random_state", random_state), 1])
-        states = states_near(data, n, rng)
+        states = self._nearby.draw(n, rng)
         box = bounds(data.action_space)
-        actions = _clip(box[:, 0] + rng.random((n, len(box))) * (box[:, 1] - box[:, 0]), box)
+        actions = clip(box[:, 0] + rng.random((n, len(box))) * (box[:, 1] - box[:, 0]), box)
         rows = np.concatenate([states, actions], axis=1)
         drawn = self._residuals(n, rng)
         changes = np.stack([out(rows) for out in self.changes], axis=1) + drawn[:, :-1]
         rewards = self.reward(rows) + drawn[:, -1]
-        next_states = _wrap(states + changes, data)
+        next_states = wrap(states + changes, data)
         terminals = rng.random(n) < self.end(rows, next_states)
         rewards[terminals] = _predict(self.terminal_reward, rows[terminals])
-        next_states[~terminals] = _clip(next_states[~terminals], data.state_box())
+        next_states[~terminals] = clip(next_states[~terminals], data.state_box())
         return Transitions(
             states,
             actions,
@@ -237,42 +241,6 @@ def predict_median(forest: Forest | None, rows: Floats) -> Floats:
     return np.asarray(np.median([forest[k].predict(rows) for k in range(len(forest))], axis=0))
 
 
-def states_near(data: Transitions, n: int, rng: np.random.Generator) -> Floats:
-    """`n` states near observed ones: an observed state, moved by a normal step as wide, in each dimension, as its
-    nearest neighbours lie apart. Where data is dense the steps are short, and gaps are not bridged."""
-    bases, places = np.unique(data.states[rng.integers(len(data), size=n)], axis=0, return_inverse=True)
-    steps = np.clip(rng.standard_normal((n, bases.shape[1])), -2.0, 2.0)
-    moved = bases[places] + steps * _local_widths(data, bases)[places]
-    return _clip(_wrap(moved, data), data.state_box())
-
-
-def _local_widths(data: Transitions, bases: Floats) -> Floats:
-    """Root mean square of the differences to the nearest neighbours among the other observed states."""
-    observed = np.unique(data.states, axis=0)
-    if len(observed) < 2:
-        return np.zeros_like(bases)
-    count = min(NEIGHBOURS, len(observed) - 1)
-    scale = np.where(observed.std(axis=0) > 0, observed.std(axis=0), 1.0)
-    widths = np.empty_like(bases)
-    dims = range(bases.shape[1])
-    for rows in np.array_split(np.arange(len(bases)), len(bases) * len(observed) // 4_000_000 + 1):
-        apart = np.stack([_difference(bases[rows, d, None], observed[None, :, d], data, d) for d in dims], axis=2)
-        distance = np.sum((apart / scale) ** 2, axis=2)
-        distance[distance == 0] = np.inf  # the state itself
-        nearest = np.argpartition(distance, count - 1, axis=1)[:, :count]
-        widths[rows] = np.sqrt(np.mean(np.take_along_axis(apart, nearest[:, :, None], axis=1) ** 2, axis=1))
-    return widths
-
-
-def _difference(a: Floats, b: Floats, data: Transitions, d: int) -> Floats:
-    """a - b in dimension d, the short way round for an angle."""
-    apart: Floats = a - b
-    if d in data.periodic:
-        lo, hi = data.periodic[d]
-        apart = apart - (hi - lo) * np.round(apart / (hi - lo))
-    return apart
-
-
 def _inputs(data: Transitions) -> Floats:
     return np.concatenate([data.states, data.actions], axis=1)
 
@@ -280,18 +248,7 @@ def _inputs(data: Transitions) -> Floats:
 def _changes(data: Transitions) -> Floats:
     """s' - s, the short way round for angles."""
     columns = range(data.states.shape[1])
-    return np.stack([_difference(data.next_states[:, d], data.states[:, d], data, d) for d in columns], axis=1)
-
-
-def _wrap(states: Floats, data: Transitions) -> Floats:
-    states = states.copy()
-    for d, (lo, hi) in data.periodic.items():
-        states[:, d] = np.clip(lo + np.mod(states[:, d] - lo, hi - lo), lo, hi)
-    return states
-
-
-def _clip(rows: Floats, box: Floats) -> Floats:
-    return np.clip(rows, box[:, 0], box[:, 1])
+    return np.stack([difference(data.next_states[:, d], data.states[:, d], data, d) for d in columns], axis=1)
 
 
 def _predict(forest: Forest | None, rows: Floats) -> Floats:

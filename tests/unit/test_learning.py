@@ -153,6 +153,37 @@ def test_every_iteration_is_reported():
     assert all(it.seconds > 0 and it.change > 0 for it in seen)
 
 
+def test_the_automatic_horizon_averages_the_forests_after_settling():
+    data = line_samples(200, terminal=0.0)
+    seen = []
+    single = learner(horizon="auto", n_averaged=1).fit(data)
+    q = learner(horizon="auto", n_averaged=3, callback=seen.append).fit(data)
+    assert len(q.history) == len(single.history) + 2
+    assert len(q.forest) == 3 * len(single.forest)
+    parts = [learner(horizon=len(single.history) + i).fit(data) for i in range(3)]
+    rows = np.random.default_rng(1).uniform([-2, -1], [2, 1], (100, 2))
+    average = np.mean([part.forest.predict(rows) for part in parts], axis=0)
+    assert np.allclose(q.forest.predict(rows), average, rtol=1e-12)
+    assert seen == list(q.history)
+
+
+def test_a_given_horizon_is_not_averaged():
+    assert len(learner(horizon=3, n_averaged=3, n_estimators=4).fit(line_samples()).forest) == 4
+
+
+def test_every_iteration_draws_new_samples(monkeypatch):
+    drawn, sample = [], pf.DynamicsModel.sample
+    monkeypatch.setattr(pf.DynamicsModel, "sample", lambda *a, **k: drawn.append(sample(*a, **k)) or drawn[-1])
+    data = line_samples(100)
+    q = learner(horizon=3, resample=50).fit(data)
+    assert q.resampling.n_drawn == 50
+    watched, *batches = drawn
+    assert [len(batch) for batch in batches] == [50, 50, 50]
+    states = [batch.states.tobytes() for batch in batches]
+    assert len(set(states)) == 3
+    assert watched.states.tobytes() not in states[1:]
+
+
 def test_auto_stops_when_the_values_have_settled():
     data = line_samples(200, terminal=0.0)
     lengths = {}
