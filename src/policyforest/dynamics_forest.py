@@ -187,7 +187,10 @@ class DynamicsModel:
         return Resampling(n_drawn, tuple(out.score for out in self.changes), self.reward.score, self.end.error)
 
     def recommended_samples(self) -> int:
-        """How many samples to draw: none where there are enough or the model is poor."""
+        """How many samples to draw: none where there are enough or the model is poor, or where several actions make the
+        maximum of Q costly."""
+        if self.transitions.actions.shape[1] > 1:
+            return 0
         good = min(self.reward.score, *(out.score for out in self.changes)) >= GOOD_SCORE
         return DRAWN_SAMPLES if good and len(self.transitions) < ENOUGH_SAMPLES else 0
 

@@ -57,7 +57,8 @@ class FittedQIteration:
     discount: gamma, in [0, 1).
     horizon: H, the number of iterations, or "auto": until the values have settled.
     n_averaged: with `horizon="auto"`, Q is the average of this many forests, the one that has settled and those after
-        it: each is grown on other samples and splits, and the arg max of their average is steadier.
+        it: each is grown on other samples and splits, and the arg max of their average is steadier. With several
+        action dimensions Q is the last forest: the maximum over more trees would cost too much.
     n_estimators, max_features, min_samples_leaf, min_variance, score: of the Q forest, see `grow_forest`. n_min is 1
         by default: what noise the single samples have, 25 trees and the policy's larger leaves average away (on the
         pendulum 1 gives -128, ln N = 9 gives -149).
@@ -101,7 +102,8 @@ class FittedQIteration:
         source = self._source(transitions, seed)
         given, watched = _Samples(transitions), self._watched(transitions, source, seed)
         history: list[QIteration] = []
-        last: deque[Forest] = deque(maxlen=self.n_averaged if self.horizon == "auto" else 1)
+        n_averaged = self.n_averaged if self.horizon == "auto" and given.single else 1
+        last: deque[Forest] = deque(maxlen=n_averaged)
         q, values, more = self.warm_start, watched.values(self.warm_start, self), self.most_iterations()
         while more > 0:
             started, h = time.perf_counter(), len(history) + 1
@@ -113,7 +115,7 @@ class FittedQIteration:
                 self.callback(history[-1])
             more -= 1
             if self.horizon == "auto" and settled(history):
-                more = min(more, self.n_averaged - 1)
+                more = min(more, n_averaged - 1)
         return QFunction(joined(last), transitions, self, tuple(history), source.report)
 
     def _next(self, given: _Samples, values: Floats, source: _Source, q: QFunction | None, seed: int) -> Forest:
@@ -186,12 +188,14 @@ class _Samples:
         box = np.concatenate([self.transitions.state_box(), bounds(self.transitions.action_space)])
         set_field("inputs", np.concatenate([self.transitions.states, self.transitions.actions], axis=1))
         set_field("box", box)
-        single = self.transitions.actions.shape[1] == 1 and box[-1, 0] < box[-1, 1]
-        set_field("grid", {len(box) - 1: ACTION_GRID} if single else None)
+        set_field("single", self.transitions.actions.shape[1] == 1)
+        set_field("grid", {len(box) - 1: ACTION_GRID} if self.single and box[-1, 0] < box[-1, 1] else None)
         set_field("living", ~self.transitions.terminals)
 
     inputs: Floats = field(init=False)
     box: Floats = field(init=False)
+    single: bool = field(init=False)
+    """Whether there is one action dimension: the maximum over several costs a millisecond a state"""
     grid: dict[int, int] | None = field(init=False)
     living: Any = field(init=False)
 
