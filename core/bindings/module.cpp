@@ -17,4 +17,5 @@ NB_MODULE(_core, m) {
   register_best_action(m);
   register_controller(m);
   register_dynamics(m);
+  register_grid_planner(m);
 }

@@ -103,3 +103,16 @@ class CarOnTheHill(System):
 
 class SwingUp(System):
     def __init__(self) -> None: ...
+
+class GridPlanner:
+    def __init__(
+        self,
+        system: System,
+        axes: list[list[float]],
+        actions: list[float],
+        noises: list[float],
+        n_threads: int = 1,
+    ) -> None: ...
+    def sweep(self, discount: float, n_threads: int = 1) -> float: ...
+    def value(self, state: _Floats) -> float: ...
+    def act(self, state: _Floats, candidates: list[float], discount: float) -> float: ...

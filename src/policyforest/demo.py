@@ -74,7 +74,9 @@ def demo(
         learned = learner.fit(data)
         assert isinstance(learned.policy, Policy)
         shown.stage("playing episodes")
-        forest = measured(f"forest of {len(learned.policy.forests[0])} trees", learned.policy, evaluation_episodes, seed)
+        forest = measured(
+            f"forest of {len(learned.policy.forests[0])} trees", learned.policy, evaluation_episodes, seed
+        )
         tree = measured("one tree", learned.policy.simplify(TREE_LEAVES), evaluation_episodes, seed)
         shown.stage("writing the report")
         forest.policy.save(output / "pendulum.pforest")
