@@ -7,17 +7,20 @@
 #include "bindings.hpp"
 #include "numpy_rows.hpp"
 #include "policyforest/controller.hpp"
+#include "policyforest/float32_controller.hpp"
 
 namespace policyforest {
 
 namespace {
 
-void make_controller(Controller* self, const std::vector<const NativeForest*>& forests, Rows2 action_box, Rows2 period) {
+template <class AnyController>
+void make_controller(AnyController* self, const std::vector<const NativeForest*>& forests, Rows2 action_box,
+                     Rows2 period) {
   std::vector<const Forest*> members;
   for (const NativeForest* f : forests) members.push_back(&f->forest);
   std::vector<Period> periods;
   for (std::size_t d = 0; d < period.shape(0); ++d) periods.push_back({period(d, 0), period(d, 1)});
-  new (self) Controller(members, to_box(action_box), std::move(periods));
+  new (self) AnyController(members, to_box(action_box), std::move(periods));
 }
 
 nb::object act(const Controller& self, nb::handle state) {
@@ -44,15 +47,29 @@ auto act_batch(const Controller& self, Rows2 states) {
   return to_numpy(std::move(out), {n, self.n_actions()});
 }
 
+using SingleRows = nb::ndarray<const float, nb::numpy, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+nb::object act_batch_float32(const Float32Controller& self, SingleRows states) {
+  const std::size_t n = states.shape(0);
+  if (states.shape(1) != self.n_states()) throw std::invalid_argument("states: has the wrong number of columns");
+  auto* out = new std::vector<float>(n * self.n_actions());
+  const nb::capsule owner(out, [](void* p) noexcept { delete static_cast<std::vector<float>*>(p); });
+  self.act_many(states.data(), n, out->data());
+  return nb::cast(nb::ndarray<nb::numpy, float>(out->data(), {n, self.n_actions()}, owner));
+}
+
 }  // namespace
 
 void register_controller(nb::module_& m) {
   nb::class_<Controller>(m, "Controller")
-      .def("__init__", make_controller, nb::arg("forests"), nb::arg("action_box"), nb::arg("period"))
+      .def("__init__", make_controller<Controller>, nb::arg("forests"), nb::arg("action_box"), nb::arg("period"))
       .def_prop_ro("n_states", &Controller::n_states)
       .def_prop_ro("n_actions", &Controller::n_actions)
       .def("act", act)
       .def("act_batch", act_batch, nb::arg("states"));
+  nb::class_<Float32Controller>(m, "Float32Controller")
+      .def("__init__", make_controller<Float32Controller>, nb::arg("forests"), nb::arg("action_box"), nb::arg("period"))
+      .def("act_batch", act_batch_float32, nb::arg("states"));
 }
 
 }  // namespace policyforest

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from gymnasium.spaces import Box
@@ -15,6 +15,10 @@ import policyforest._core as _core
 from policyforest.arguments import Floats, finite_array, one_of, whole_number
 from policyforest.forests import Forest, period_rows
 from policyforest.spaces import bounds, require_actions, require_observations
+
+if TYPE_CHECKING:
+    from policyforest.export import CExport, Precision, Style
+    from policyforest.float32_policy import Float32Policy
 
 Outside = Literal["nearest", "raise"]
 
@@ -173,6 +177,14 @@ class Policy:
         )
         return replace(simple, simplification=report)
 
+    def astype(self, precision: Literal["float64", "float32"]) -> Policy | Float32Policy:
+        """The policy in another precision: "float32" computes every bit as the exported C code does."""
+        if one_of("precision", precision, ("float64", "float32")) == "float64":
+            return self
+        from policyforest.float32_policy import float32_policy
+
+        return float32_policy(self)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes a ``.pforest`` file: arrays and JSON, never code."""
         from policyforest.policy_files import save_policy
@@ -182,6 +194,25 @@ class Policy:
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickles what the policy is made of; the controller is compiled anew."""
         return rebuild_policy, (type(self), {f.name: getattr(self, f.name) for f in fields(self) if f.init})
+
+    def export_c(
+        self,
+        directory: str | os.PathLike[str],
+        precision: Precision = "float64",
+        style: Style = "table",
+        name: str = "policy",
+        max_bytes: int | None = None,
+    ) -> CExport:
+        """Writes the policy as C99 that needs no heap and no library, with a self-test, a Makefile and a sketch."""
+        from policyforest.export import export_c
+
+        return export_c(self, directory, precision, style, name, max_bytes)
+
+    def export_onnx(self, path: str | os.PathLike[str]) -> None:
+        """Writes the policy in float32 as an ONNX model of standard operators."""
+        from policyforest.export import export_onnx
+
+        export_onnx(self, path)
 
     def _act_inside(self, state: Floats) -> Floats:
         values = np.asarray(state, dtype=np.float64)

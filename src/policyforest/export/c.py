@@ -1,0 +1,168 @@
+"""A policy as C99: a header, a source file, and a directory around them that is ready to use.
+
+The default style is a table and a loop (small, compiles at once); "branches" is nested ifs (fastest for small trees).
+float64 gives the actions of ``policy.act`` bit for bit, float32 those of ``policy.astype("float32").act``, int16 those
+of `QuantisedPolicy`, whose distance from the policy is measured and bounded here.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from policyforest.arguments import one_of, whole_number
+from policyforest.export.branches import require_shallow
+from policyforest.export.c_text import header_facts, recorded_rows, source_facts
+from policyforest.export.directory import write_directory
+from policyforest.export.error_bound import QuantisationError, quantisation_error
+from policyforest.export.int16 import QuantisedPolicy, quantise
+from policyforest.export.names import require_name
+from policyforest.export.probing import probing_states
+from policyforest.export.program import PRECISIONS, STYLES, Precision, Program, Style, float_program
+from policyforest.export.table import Table, make_table
+from policyforest.float32_policy import Float32Policy, float32_policy
+from policyforest.policy import Policy
+
+# Bytes of code on a Cortex-M4F (-Os), measured: the loop over a table, and what nested ifs take.
+LOOP_BYTES = 300
+BRANCH_BYTES, LEAF_BYTES = 12, 10
+# Recorded states and actions must fit the RAM of an ATmega328P beside the program's own.
+RECORDED_BYTES, MOST_RECORDED = 900, 64
+
+
+@dataclass(frozen=True)
+class CExport:
+    """What was written, and what it costs."""
+
+    directory: Path
+    files: tuple[str, ...]
+    name: str
+    precision: Precision
+    style: Style
+    n_trees: int
+    n_leaves: int
+    depth: int
+    comparisons: int
+    """No action takes more"""
+    n_bytes: int
+    """Of the tables, exact (style "table"), or of code on a Cortex-M4F, estimated ("branches")"""
+    error: QuantisationError | None = None
+    """int16: the distance from the policy"""
+    lost_splits: tuple[int, ...] = ()
+    """int16: splits with an empty side after quantising, one number a state dimension"""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return asdict(self) | {"directory": str(self.directory)}
+
+
+def export_c(
+    policy: Policy,
+    directory: str | os.PathLike[str],
+    precision: Precision = "float64",
+    style: Style = "table",
+    name: str = "policy",
+    max_bytes: int | None = None,
+) -> CExport:
+    """Writes a policy as C99 into a directory, which is made if it is missing.
+
+    Either all files are written or none. `max_bytes` refuses a policy whose tables (or, with "branches", whose code by
+    estimate) are larger."""
+    if not isinstance(policy, Policy):
+        raise TypeError(f"policy: is a {type(policy).__name__}, must be a Policy of forests to become C")
+    one_of("precision", precision, PRECISIONS)
+    one_of("style", style, STYLES)
+    require_name(name)
+    program, runner = _compiled(policy, precision)
+    depth = max(forest.depth for forest in policy.forests)
+    if style == "branches":
+        require_shallow(depth)
+    table = make_table(program) if style == "table" else None
+    export = CExport(
+        Path(directory),
+        (),
+        name,
+        precision,
+        style,
+        program.n_trees,
+        policy.n_leaves,
+        depth,
+        policy.worst_case_comparisons,
+        _size(program, table),
+        quantisation_error(runner) if isinstance(runner, QuantisedPolicy) else None,
+        runner.lost_splits if isinstance(runner, QuantisedPolicy) else (),
+    )
+    if max_bytes is not None and export.n_bytes > whole_number("max_bytes", max_bytes, at_least=1):
+        advice = "simplify the policy, or export it for int16" if precision != "int16" else "simplify the policy"
+        raise ValueError(f"max_bytes: is {max_bytes}, but the policy takes {export.n_bytes} bytes; {advice}")
+    files = _files(policy, program, table, export, _recorded(policy, runner))
+    write_directory(Path(directory), files)
+    return CExport(**{**vars(export), "files": tuple(files)})
+
+
+Runner = Policy | Float32Policy | QuantisedPolicy
+
+
+def _compiled(policy: Policy, precision: Precision) -> tuple[Program, Runner]:
+    """The program, and what computes its actions here."""
+    if precision == "int16":
+        quantised = quantise(policy)
+        return quantised.program(), quantised
+    if precision == "float32":
+        single = float32_policy(policy)
+        return float_program(single.rounded, precision), single
+    plain = policy.with_outside("nearest")
+    return float_program(plain, precision), plain
+
+
+def _size(program: Program, table: Table | None) -> int:
+    if table is not None:
+        return table.n_bytes + LOOP_BYTES
+    leaves = sum(int(tree.models.size) for forest in program.forests for tree in forest.trees)
+    splits = sum(len(tree.feature) - len(tree.models) for forest in program.forests for tree in forest.trees)
+    return leaves * LEAF_BYTES + splits * BRANCH_BYTES
+
+
+def _recorded(policy: Policy, runner: Runner) -> tuple[NDArray[Any], NDArray[Any]]:
+    """States that probe the code, and the actions for them."""
+    real = np.float64 if isinstance(runner, Policy) else np.float32
+    row = real().itemsize * (policy.observation_space.shape[0] + policy.action_space.shape[0])
+    states = probing_states(policy, int(np.clip(RECORDED_BYTES // row, 8, MOST_RECORDED))).astype(real)
+    return states, runner.act_batch(states).astype(real)
+
+
+def _files(
+    policy: Policy,
+    program: Program,
+    table: Table | None,
+    export: CExport,
+    recorded: tuple[NDArray[Any], NDArray[Any]],
+) -> dict[str, str]:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("policyforest.export"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    facts = header_facts(policy, program, export) | source_facts(program, table)
+    facts |= {"recorded": recorded_rows(program, *recorded)}
+    name = export.name
+    templates = {
+        f"{name}.h": "policy.h.j2",
+        f"{name}.c": "policy.c.j2",
+        "main.c": "main.c.j2",
+        "Makefile": "Makefile.j2",
+        "README.md": "README.md.j2",
+        "library.properties": "library.properties.j2",
+        "platformio.ini": "platformio.ini.j2",
+        f"examples/{name}_example/{name}_example.ino": "example.ino.j2",
+    }
+    return {path: environment.get_template(template).render(facts) for path, template in templates.items()}

@@ -1,0 +1,194 @@
+"""The words and numbers that the templates of the C files are filled with."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from policyforest.export.branches import forest_lines
+from policyforest.export.int16 import list_lost
+from policyforest.export.names import comment
+from policyforest.export.program import CodeForest, Program
+from policyforest.export.table import Table
+from policyforest.policy import Policy
+from policyforest.report.labels import labels_for
+from policyforest.spaces import bounds
+
+if TYPE_CHECKING:
+    from policyforest.export.c import CExport
+
+WIDTH = 118
+
+
+def header_facts(policy: Policy, program: Program, export: CExport) -> dict[str, Any]:
+    """What the header, the README and the example say of the policy."""
+    from policyforest import __version__
+
+    info = policy.info
+    problem = comment(info.problem) or "an unnamed problem"
+    labels = labels_for(info.problem, program.n_states, len(program.forests))
+    learned = f"Learned by {comment(info.method)} from {info.n_samples} samples"
+    seed = info.settings.get("random_state")
+    origin = [
+        learned
+        + (f", seed {comment(seed)}" if seed is not None else "")
+        + (f", {comment(info.created)}" if info.created else ""),
+        f"with {comment(info.software) or 'unknown software'}; exported by policyforest {__version__} "
+        f"for {export.precision}, style {export.style}.",
+    ]
+    return {
+        "name": export.name,
+        "upper": export.name.upper(),
+        "guard": f"{export.name.upper()}_H",
+        "title": f"a policy for {problem}",
+        "origin": origin,
+        "states": [
+            f"[{d}] {comment(name)} in [{low:.9g}, {high:.9g}]"
+            + (", an angle: any number of turns" * (d in policy.periodic))
+            for d, (name, (low, high)) in enumerate(zip(labels.states, policy.state_box, strict=True))
+        ],
+        "actions": [
+            f"[{j}] {comment(name)} in [{low:.9g}, {high:.9g}]"
+            for j, (name, (low, high)) in enumerate(zip(labels.actions, bounds(policy.action_space), strict=True))
+        ],
+        "worst_case": [
+            f"{export.n_trees} trees of depth at most {export.depth}, {export.n_leaves} leaves",
+            f"{export.comparisons} comparisons with thresholds",
+            _size_text(export),
+        ],
+        "errors": _error_lines(export),
+        "comparisons": export.comparisons,
+        "size_text": _size_text(export)[0].upper() + _size_text(export)[1:] + ".",
+        "software": f"policyforest {__version__}",
+        "precision": export.precision,
+        "style": export.style,
+        "real": program.real,
+    }
+
+
+def source_facts(program: Program, table: Table | None) -> dict[str, Any]:
+    """What the source file is made of."""
+    first = np.cumsum([0, *(len(forest.trees) for forest in program.forests)]).tolist()
+    return {
+        "bits": program.bits,
+        "n_states": program.n_states,
+        "periodic": program.periodic,
+        "whole_limit": 2.0**52 if program.precision == "float64" else 2.0**23,
+        "lit": program.literal,
+        "state_lo": program.state_lo,
+        "state_scale": program.state_scale,
+        "any_linear": any(forest.linear for forest in program.forests),
+        "any_constant": any(not forest.linear for forest in program.forests),
+        "copies_state": bool(program.periodic),
+        "sum_type": "int32_t" if program.precision == "int16" else "real",
+        "table": table,
+        "word_rows": "" if table is None else _rows(map(_signed_literal(program.bits), table.words)),
+        "root_rows": "" if table is None else _rows(map(_signed_literal(table.root_bits), _wrapped_roots(table))),
+        "leaf_text": _leaf_text(program),
+        "forests": [_forest_facts(program, f, j, table, first[j]) for j, f in enumerate(program.forests)],
+    }
+
+
+def recorded_rows(program: Program, states: NDArray[Any], actions: NDArray[Any]) -> list[dict[str, str]]:
+    """The rows of the self-test."""
+
+    def text(row: NDArray[Any]) -> str:
+        return ", ".join(program.literal(number) for number in row)
+
+    return [{"state": text(s), "action": text(a)} for s, a in zip(states, actions, strict=True)]
+
+
+def _forest_facts(program: Program, forest: CodeForest, j: int, table: Table | None, first: int) -> dict[str, Any]:
+    if table is not None:
+        which = "linears" if forest.linear else "constants"
+        more = ", x" if forest.linear and program.precision != "int16" else ""
+        total = f"sum_of_{which}({first}u, {first + len(forest.trees)}u, key{more})"
+        lines = parameters = ""
+    else:
+        parameters, arguments, begin = _branch_parameters(program, forest)
+        total = f"forest_{j}({arguments})"
+        lines = textwrap.indent("\n".join([*begin, *forest_lines(program, forest)]), "  ")
+    if program.precision == "int16":
+        value = f"{program.literal(forest.offset)} + (real){total} * {program.literal(forest.scale)}"
+    elif len(forest.trees) == 1:
+        value = total
+    else:
+        value = f"{total} / {program.literal(float(len(forest.trees)))}"
+    return {
+        "linear": forest.linear,
+        "lo": forest.action_lo,
+        "hi": forest.action_hi,
+        "value": value,
+        "parameters": parameters,
+        "lines": lines,
+    }
+
+
+def _branch_parameters(program: Program, forest: CodeForest) -> tuple[str, str, list[str]]:
+    """Parameters and arguments of a forest's function, and its first lines: the inputs that it compares."""
+    used = sorted({f for tree in forest.trees for f in tree.feature if f >= 0})
+    begin = [f"const word k{d} = key[{d}];" for d in used]
+    if program.precision == "int16" and forest.linear:
+        begin += [f"const uint32_t q{d} = (uint32_t)(int32_t)key[{d}];" for d in range(program.n_states)]
+    needs_key = bool(used) or (program.precision == "int16" and forest.linear)
+    parameters, arguments = ["const word *key"], ["key"]
+    if not needs_key:
+        begin.append("(void)key;")
+    if forest.linear and program.precision != "int16":
+        parameters.append("const real *x")
+        arguments.append("x")
+    return ", ".join(parameters), ", ".join(arguments), begin
+
+
+def _leaf_text(program: Program) -> str:
+    kinds = {forest.linear for forest in program.forests}
+    if kinds == {False}:
+        return "its value"
+    intercept = "its constant in two words, the lower half first" if program.precision == "int16" else "its constant"
+    return f"its {program.n_states} weights and {intercept}" + (", or its value" if False in kinds else "")
+
+
+def _wrapped_roots(table: Table) -> list[int]:
+    """Roots as signed numbers of the same bits."""
+    half = 1 << (table.root_bits - 1)
+    return [root - 2 * half if root >= half else root for root in table.roots]
+
+
+def _signed_literal(bits: int) -> Any:
+    """Whole numbers of C; the most negative one has no literal of its own."""
+    suffix = {16: "", 32: "", 64: "LL"}[bits]
+    lowest = -(1 << (bits - 1))
+
+    def literal(value: int) -> str:
+        return f"{value + 1}{suffix} - 1" if value == lowest else f"{value}{suffix}"
+
+    return literal
+
+
+def _rows(numbers: Any) -> str:
+    return textwrap.fill(", ".join(numbers), WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
+
+
+def _size_text(export: CExport) -> str:
+    if export.style == "table":
+        return f"{export.n_bytes} bytes of flash: the tables and about 300 of code; no RAM but the stack"
+    return f"about {export.n_bytes} bytes of code on a Cortex-M (estimated); no RAM but the stack"
+
+
+def _error_lines(export: CExport) -> list[str]:
+    if export.error is None:
+        equal = "policy.act" if export.precision == "float64" else 'policy.astype("float32").act'
+        return ["", f"Actions are those of {equal}, bit for bit."]
+    error = export.error
+    lines = ["", "Distance of the action from the policy's, over the states in the ranges above:"]
+    columns: Sequence[tuple[float, float, float]] = list(zip(error.mean, error.largest, error.bound, strict=True))
+    lines += [
+        f"  [{j}] mean {mean:.3g}, largest seen {largest:.3g}, never more than {bound:.3g}"
+        for j, (mean, largest, bound) in enumerate(columns)
+    ]
+    lost = list_lost(export.lost_splits)
+    return lines + ([f"  splits whose one side became empty: {lost}"] if lost else [])
