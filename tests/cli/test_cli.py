@@ -49,7 +49,7 @@ def greedy_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_help_names_every_command() -> None:
     shown = run("--help").stdout
-    for command in ("learn", "evaluate", "show", "doctor"):
+    for command in ("learn", "evaluate", "show", "export", "doctor"):
         assert command in shown
         assert "--json" in run(command, "--help").stdout
 
@@ -186,6 +186,54 @@ def test_show_says_everything_as_json(policy_file: Path) -> None:
     assert report["leaves"] == [forest.n_leaves for forest in policy.forests]
     assert report["action_space"] == [[-1.0, 1.0]]
     assert report["settings"]["leaf_model"] == "linear"
+
+
+def test_export_writes_c_that_passes_its_own_test(policy_file: Path, tmp_path: Path) -> None:
+    report = run_json("export", policy_file, "--precision", "int16", "--name", "cart", "-o", tmp_path / "c")
+    assert report["name"] == "cart"
+    assert report["error"]["largest"][0] <= report["error"]["bound"][0]
+    assert (
+        "as recorded"
+        in subprocess.run(
+            ["make", "-s", "-C", tmp_path / "c", "test"], capture_output=True, text=True, check=True
+        ).stdout
+    )
+    shown = run("export", policy_file, "--max-leaves", "50", "--style", "branches", "-o", tmp_path / "tree").stdout
+    for words in ("1 trees", "comparisons", "bit for bit", f"make -C {tmp_path / 'tree'} test"):
+        assert words in shown
+
+
+def test_export_writes_onnx_beside_the_policy(policy_file: Path) -> None:
+    report = run_json("export", policy_file, "--to", "onnx")
+    assert report["file"] == str(policy_file.with_suffix(".onnx"))
+    assert Path(report["file"]).stat().st_size > 1000
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--name", "1st"], "name: is '1st'"),
+        (["--precision", "float16"], "precision: is 'float16'"),
+        (["--style", "loops"], "style: is 'loops'"),
+        (["--max-bytes", "100"], "max_bytes: is 100"),
+        (["--to", "onnx", "--precision", "int16"], "--precision"),
+        (["-o", "no/such/folder"], "directory: is no/such/folder"),
+    ],
+)
+def test_export_refuses_what_cannot_be(
+    options: list[str], words: str, policy_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run(
+        "export", policy_file, *(options if "-o" in options or "onnx" in options else [*options, "-o", "c"]), code=2
+    )
+    assert result.stderr.startswith("error: ")
+    assert words in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_export_refuses_policies_without_forests_for_actions(greedy_file: Path) -> None:
+    assert "must be a policy of forests" in run("export", greedy_file, code=2).stderr
 
 
 def test_doctor_finds_this_installation_healthy() -> None:

@@ -1,4 +1,4 @@
-"""The command line: ``policyforest learn | evaluate | show | reproduce | doctor``, a file for each.
+"""The command line: ``policyforest learn | evaluate | show | export | reproduce | doctor``, a file for each.
 
 What a user got wrong is one line on standard error and the exit code 2; ``--debug`` shows where it arose.
 """
@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 
 from policyforest.cli.doctor import doctor
 from policyforest.cli.evaluate import evaluate
+from policyforest.cli.export import export
 from policyforest.cli.learn import learn
 from policyforest.cli.reproduce import reproduce
 from policyforest.cli.show import show
@@ -63,5 +64,5 @@ def _options(
     pass
 
 
-for command in (learn, evaluate, show, reproduce, doctor):
+for command in (learn, evaluate, show, export, reproduce, doctor):
     main.command()(command)

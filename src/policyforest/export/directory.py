@@ -33,8 +33,6 @@ def write_directory(directory: Path, files: Mapping[str, str]) -> None:
         for name in files:
             os.replace(beside / name, directory / name)
     except OSError as error:
-        if isinstance(error, FileNotFoundError):
-            raise
         raise type(error)(error.errno, f"directory: {directory} cannot be written ({error.strerror})") from error
     finally:
         shutil.rmtree(beside, ignore_errors=True)
