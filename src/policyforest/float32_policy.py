@@ -69,7 +69,7 @@ class Float32Policy:
 
     def act_batch(self, states: ArrayLike) -> Singles:
         """Actions for rows of states."""
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", under="ignore"):
             rows = np.ascontiguousarray(states, dtype=np.float32)
         if rows.ndim != 2 or rows.shape[1] != self.observation_space.shape[0]:
             raise ValueError(f"states: has shape {rows.shape}, must have {self.observation_space.shape[0]} columns")

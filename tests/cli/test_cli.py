@@ -49,7 +49,7 @@ def greedy_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_help_names_every_command() -> None:
     shown = run("--help").stdout
-    for command in ("learn", "evaluate", "show", "export", "doctor"):
+    for command in ("learn", "evaluate", "show", "export", "bench", "doctor"):
         assert command in shown
         assert "--json" in run(command, "--help").stdout
 
@@ -230,6 +230,19 @@ def test_export_refuses_what_cannot_be(
     assert result.stderr.startswith("error: ")
     assert words in result.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_bench_measures_python_and_c_and_knows_the_bound(policy_file: Path) -> None:
+    report = run_json("bench", "--policy", policy_file)
+    assert 0 < report["most_comparisons_seen"] <= report["worst_case_comparisons"]
+    for place in ("python", "c"):
+        assert 0 < report[place]["random"] < 1e-3
+        assert report[place]["cold"] > report[place]["trajectory"] > 0
+    if report["cortex_m4f"]:
+        assert report["cortex_m4f"]["largest"] <= report["cortex_m4f"]["bound"]
+    shown = run("bench", "--policy", policy_file, "--precision", "int16", "--style", "branches").stdout
+    for words in ("comparisons", "from Python", "int16 branches", "with cold caches", "DoubleIntegrator"):
+        assert words in shown
 
 
 def test_export_refuses_policies_without_forests_for_actions(greedy_file: Path) -> None:

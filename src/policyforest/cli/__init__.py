@@ -1,4 +1,4 @@
-"""The command line: ``policyforest learn | evaluate | show | export | reproduce | doctor``, a file for each.
+"""The command line: ``policyforest learn | evaluate | show | export | bench | reproduce | doctor``, a file for each.
 
 What a user got wrong is one line on standard error and the exit code 2; ``--debug`` shows where it arose.
 """
@@ -12,6 +12,7 @@ import gymnasium.error
 import typer
 from typer.core import TyperGroup
 
+from policyforest.cli.bench import bench
 from policyforest.cli.doctor import doctor
 from policyforest.cli.evaluate import evaluate
 from policyforest.cli.export import export
@@ -64,5 +65,5 @@ def _options(
     pass
 
 
-for command in (learn, evaluate, show, export, reproduce, doctor):
+for command in (learn, evaluate, show, export, bench, reproduce, doctor):
     main.command()(command)

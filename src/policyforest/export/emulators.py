@@ -14,6 +14,7 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,7 +96,7 @@ ALL_TARGETS = (CORTEX_M4F, ATMEGA328P, AARCH64)
 class Trial:
     """What a target did with some states."""
 
-    actions: NDArray[np.floating]
+    actions: NDArray[Any]
     counts: NDArray[np.float64]
     """Of each call, net of a call of an empty function: instructions (cortex-m4f), cycles (atmega328p)"""
 
@@ -128,7 +129,7 @@ def exported(directory: Path, name: str = "policy") -> Contender:
     return Contender(sources, declaration, f"{name}_act", real, number("STATES"), number("ACTIONS"), (directory,))
 
 
-def build(target: Target, contender: Contender, states: NDArray[np.floating], folder: Path, optimise: str = "-Os") -> Path:
+def build(target: Target, contender: Contender, states: NDArray[Any], folder: Path, optimise: str = "-Os") -> Path:
     """A program for the target that runs the contender on the states."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "trial_states.h").write_text(_states_header(contender, states))
@@ -163,7 +164,7 @@ def run(target: Target, program: Path, contender: Contender) -> Trial:
         raise RuntimeError(f"{target.emulator[0]}: printed no actions: {text[:500]!r}")
     table = np.array(rows, dtype=np.uint32)
     real = np.float64 if contender.real == "double" else np.float32
-    actions = np.ascontiguousarray(table[:, 1:]).view(real)
+    actions: NDArray[Any] = np.ascontiguousarray(table[:, 1:]).view(real)
     counts = (table[:, 0] & 0xFFFFFF).astype(np.float64) * target.per_tick
     return Trial(actions, np.rint(counts))
 
@@ -186,7 +187,7 @@ def _compile_flags(target: Target) -> Sequence[str]:
     return [flag for flag in flags if not flag.endswith(".ld")]
 
 
-def _states_header(contender: Contender, states: NDArray[np.floating]) -> str:
+def _states_header(contender: Contender, states: NDArray[Any]) -> str:
     suffix = "" if contender.real == "double" else "f"
     kind = np.float64 if contender.real == "double" else np.float32
 

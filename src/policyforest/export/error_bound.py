@@ -45,8 +45,9 @@ def quantisation_error(quantised: QuantisedPolicy, n_states: int = 20_000, seed:
     """The bound, and the errors on `n_states` uniform states of the box and as many next to thresholds."""
     rng = np.random.default_rng(seed)
     policy = quantised.source
-    uniform = uniform_states(policy, n_states, rng).astype(np.float32)
-    near = threshold_states(policy, n_states, rng).astype(np.float32)
+    with np.errstate(under="ignore"):
+        uniform = uniform_states(policy, n_states, rng).astype(np.float32)
+        near = threshold_states(policy, n_states, rng).astype(np.float32)
     box = policy.state_box
     inside = ((near >= box[:, 0]) & (near <= box[:, 1])).all(axis=1)
 

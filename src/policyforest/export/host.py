@@ -104,7 +104,8 @@ class HostPolicy:
         return self._driver.time_cold(self.function, self._rows(states), self._n_actions)
 
     def _rows(self, states: ArrayLike) -> NDArray[Any]:
-        return np.ascontiguousarray(states, dtype=self._real)
+        with np.errstate(over="ignore", under="ignore"):
+            return np.ascontiguousarray(states, dtype=self._real)
 
 
 def _address(array: NDArray[Any]) -> ctypes.c_void_p:

@@ -89,7 +89,8 @@ class QuantisedPolicy:
 
     def act_batch(self, states: ArrayLike) -> Singles:
         """Actions for rows of states, which are taken as float32."""
-        rows = np.ascontiguousarray(states, dtype=np.float32)
+        with np.errstate(under="ignore"):
+            rows = np.ascontiguousarray(states, dtype=np.float32)
         cells = self.quantiser.cells(rows).astype(np.float64)
         actions = np.empty((len(rows), len(self.forests)), dtype=np.float32)
         for j, quantised in enumerate(self.forests):
@@ -144,13 +145,13 @@ def quantise(policy: Policy) -> QuantisedPolicy:
 def wrapped(x: Singles, lo: np.float32, hi: np.float32) -> Singles:
     """x moved by whole turns into [lo, hi], in float32."""
     length = hi - lo
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         moved = x - length * np.floor((x - lo) / length)
     return np.where((x >= lo) & (x <= hi), x, np.clip(moved, lo, hi))
 
 
 def _cells(x: Singles, lo: Singles, scale: Singles) -> NDArray[np.int64]:
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         steps = (x - lo) * scale
     return np.minimum(np.where(steps > 0, steps, 0), 65535).astype(np.int64) + LOWEST
 

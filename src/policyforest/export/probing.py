@@ -46,9 +46,11 @@ def threshold_states(policy: Policy, n: int, rng: np.random.Generator) -> Floats
         chosen = np.flatnonzero(rng.random(n) < 0.7)
         on = rng.choice(values, len(chosen))
         beside = np.where(rng.random(len(chosen)) < 0.5, -np.inf, np.inf)
-        single = np.nextafter(on.astype(np.float32), beside.astype(np.float32)).astype(np.float64)
         kind = rng.integers(4, size=len(chosen))
-        options = (on, np.nextafter(on, beside), on.astype(np.float32).astype(np.float64), single)
+        with np.errstate(under="ignore"):
+            rounded = on.astype(np.float32)
+            single = np.nextafter(rounded, beside.astype(np.float32)).astype(np.float64)
+            options = (on, np.nextafter(on, beside), rounded.astype(np.float64), single)
         states[chosen, d] = np.choose(kind, options)
     return states
 

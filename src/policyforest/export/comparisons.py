@@ -1,0 +1,36 @@
+"""How many comparisons a policy makes for a state, and the bound that no state passes."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from policyforest.forests import Forest
+from policyforest.policy import Policy
+
+
+def comparisons(policy: Policy, states: ArrayLike) -> NDArray[np.int64]:
+    """Comparisons with thresholds in `policy.act(state)`, one number a state; angles must be in their turn already."""
+    rows = np.asarray(states, dtype=np.float64)
+    total = np.zeros(len(rows), dtype=np.int64)
+    for forest in policy.forests:
+        for k in range(len(forest)):
+            total += _steps(forest, k, rows)
+    return total
+
+
+def _steps(forest: Forest, k: int, rows: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The depths of the leaves that the rows fall into: all rows go down side by side."""
+    arrays = forest.arrays
+    nodes = slice(int(arrays["node_offsets"][k]), int(arrays["node_offsets"][k + 1]))
+    feature, split, child = arrays["feature"][nodes], arrays["split"][nodes], arrays["child"][nodes]
+    at = np.zeros(len(rows), dtype=np.int64)
+    steps = np.zeros(len(rows), dtype=np.int64)
+    moving = np.flatnonzero(feature[at] >= 0)
+    while len(moving):
+        here = at[moving]
+        upper = rows[moving, feature[here]] > split[here]
+        at[moving] = child[here] + upper
+        steps[moving] += 1
+        moving = moving[feature[at[moving]] >= 0]
+    return steps
