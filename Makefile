@@ -2,6 +2,7 @@
 # make test   everything that CI runs
 # make bench  our times beside our peers'
 # make lint   ruff and mypy alone
+# make test-embedded   exported C on emulated processors; installs cross compilers and emulators
 # Each target sets up .venv by itself; a second run costs seconds.
 
 PYTHON ?= python3
@@ -11,7 +12,7 @@ CORE := $(wildcard core/src/* core/bindings/* core/include/policyforest/*) CMake
 CPP_TESTS := $(wildcard tests/cpp/*)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-cpp test-python bench lint clean
+.PHONY: demo test test-cpp test-python test-embedded bench bench-export lint clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python -m policyforest.demo
@@ -21,10 +22,18 @@ test: lint test-cpp test-python
 test-cpp: build/cpp/.passed build/cpp-sanitized/.passed
 
 test-python: $(VENV)/.installed
-	$(BIN)/python -m pytest -n 2 tests
+	$(BIN)/python -m pytest -n 2 tests --ignore=tests/embedded
+
+test-embedded: $(VENV)/.installed
+	tests/embedded/install_tools.sh
+	POLICYFOREST_EMBEDDED=1 $(BIN)/python -m pytest -n 2 tests/embedded
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/bench_core.py
+
+bench-export: $(VENV)/.installed-bench
+	tests/embedded/install_tools.sh
+	$(BIN)/python benchmarks/bench_export.py
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check src tests benchmarks

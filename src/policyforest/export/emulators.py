@@ -165,7 +165,8 @@ def run(target: Target, program: Path, contender: Contender) -> Trial:
     table = np.array(rows, dtype=np.uint32)
     real = np.float64 if contender.real == "double" else np.float32
     actions: NDArray[Any] = np.ascontiguousarray(table[:, 1:]).view(real)
-    counts = (table[:, 0] & 0xFFFFFF).astype(np.float64) * target.per_tick
+    # SysTick has 24 bits; shifted up and down again, a difference keeps its sign.
+    counts = (table[:, 0] << 8).view(np.int32).astype(np.float64) / 256 * target.per_tick
     return Trial(actions, np.rint(counts))
 
 
