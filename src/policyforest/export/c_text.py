@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from policyforest.export.branches import forest_lines
+from policyforest.export.branches import forest_function, tree_functions
 from policyforest.export.int16 import list_lost
 from policyforest.export.names import comment
 from policyforest.export.program import CodeForest, Program
@@ -103,15 +103,14 @@ def recorded_rows(program: Program, states: NDArray[Any], actions: NDArray[Any])
 
 
 def _forest_facts(program: Program, forest: CodeForest, j: int, table: Table | None, first: int) -> dict[str, Any]:
+    more = ", x" if forest.linear and program.precision != "int16" else ""
     if table is not None:
         which = "linears" if forest.linear else "constants"
-        more = ", x" if forest.linear and program.precision != "int16" else ""
         total = f"sum_of_{which}({first}u, {first + len(forest.trees)}u, key{more})"
-        lines = parameters = ""
+        lines = ""
     else:
-        parameters, arguments, begin = _branch_parameters(program, forest)
-        total = f"forest_{j}({arguments})"
-        lines = textwrap.indent("\n".join([*begin, *forest_lines(program, forest)]), "  ")
+        total = f"forest_{j}(key{more})"
+        lines = "\n".join([*tree_functions(program, forest, j), *forest_function(program, forest, j)])
     if program.precision == "int16":
         value = f"{program.literal(forest.offset)} + (real){total} * {program.literal(forest.scale)}"
     elif len(forest.trees) == 1:
@@ -119,29 +118,11 @@ def _forest_facts(program: Program, forest: CodeForest, j: int, table: Table | N
     else:
         value = f"{total} / {program.literal(float(len(forest.trees)))}"
     return {
-        "linear": forest.linear,
         "lo": forest.action_lo,
         "hi": forest.action_hi,
         "value": value,
-        "parameters": parameters,
         "lines": lines,
     }
-
-
-def _branch_parameters(program: Program, forest: CodeForest) -> tuple[str, str, list[str]]:
-    """Parameters and arguments of a forest's function, and its first lines: the inputs that it compares."""
-    used = sorted({f for tree in forest.trees for f in tree.feature if f >= 0})
-    begin = [f"const word k{d} = key[{d}];" for d in used]
-    if program.precision == "int16" and forest.linear:
-        begin += [f"const uint32_t q{d} = (uint32_t)(int32_t)key[{d}];" for d in range(program.n_states)]
-    needs_key = bool(used) or (program.precision == "int16" and forest.linear)
-    parameters, arguments = ["const word *key"], ["key"]
-    if not needs_key:
-        begin.append("(void)key;")
-    if forest.linear and program.precision != "int16":
-        parameters.append("const real *x")
-        arguments.append("x")
-    return ", ".join(parameters), ", ".join(arguments), begin
 
 
 def _leaf_text(program: Program) -> str:
