@@ -15,6 +15,9 @@ import numpy as np
 from policyforest.export.program import CodeTree, Program
 
 LEAF_BITS = 2
+# Bytes of a tree from which on its lines are no longer fetched by the neighbours that were touched before.
+LARGE_TREE = 1024
+MOST_SIDE_BY_SIDE = 13
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,15 @@ class Table:
     feature_bits: int
     wide: bool
     """A head of two words, the lower half first: the table has a tree too large for one of 16 bits"""
+
+    @property
+    def side_by_side(self) -> int:
+        """How many trees a large processor walks at once, so that they wait for memory together.
+
+        Measured with cold caches, 25 trees of 1.5 kB: 13 at a time 4.8 µs, one by one 8.4 µs; of 0.3 kB: 2.4 and 1.3 µs.
+        """
+        large = self.n_bytes >= LARGE_TREE * len(self.roots)
+        return min(MOST_SIDE_BY_SIDE, len(self.roots)) if large else 1
 
     @property
     def n_bytes(self) -> int:
