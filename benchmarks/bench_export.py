@@ -28,7 +28,6 @@ def main() -> int:
     one_thread()
     from export_rows import Bench  # after the environment is set: libraries read it when they are loaded
 
-    report.PACKAGES = (*report.PACKAGES, "m2cgen", "emlearn", "tl2cgen")
     cache = options.output / "peers"
     cache.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as work:
@@ -39,7 +38,7 @@ def main() -> int:
             rows.append(row)
     title = f"{TITLE} (quick: not a measurement)" if options.quick else TITLE
     report.show(title, rows)
-    report.write(options.output, "export", title, rows)
+    report.write(options.output, "export", title, rows, (*report.PACKAGES, "m2cgen", "emlearn", "tl2cgen"))
     lines = [[*map(_cell, asdict(figures).items())] for figures in bench.figures]
     table = "\n".join("| " + " | ".join(line) + " |" for line in [HEADINGS, ["---"] * len(HEADINGS), *lines])
     print(table)

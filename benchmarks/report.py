@@ -29,17 +29,17 @@ def show(title: str, rows: list[Row]) -> None:
     (terminal if terminal.is_terminal else Console(width=120)).print(table)
 
 
-def write(directory: Path, name: str, title: str, rows: list[Row]) -> None:
+def write(directory: Path, name: str, title: str, rows: list[Row], packages: tuple[str, ...] = PACKAGES) -> None:
     """`name`.json and `name`.md in `directory`, which is made where it is missing."""
     directory.mkdir(parents=True, exist_ok=True)
-    about = circumstances()
+    about = circumstances(packages)
     lines = [asdict(row) | {"passed": row.passed} for row in rows]
     content = {"title": title, **about, "rows": lines}
     (directory / f"{name}.json").write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
     (directory / f"{name}.md").write_text(_markdown(title, about, rows))
 
 
-def circumstances() -> dict[str, object]:
+def circumstances(packages: tuple[str, ...] = PACKAGES) -> dict[str, object]:
     """When, on what machine and with which versions."""
     return {
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
@@ -48,7 +48,7 @@ def circumstances() -> dict[str, object]:
         "system": platform.platform(),
         "versions": {
             "python": platform.python_version(),
-            **{name: metadata.version(name) for name in PACKAGES},
+            **{name: metadata.version(name) for name in packages},
         },
     }
 

@@ -64,6 +64,22 @@ inline void Predictor::descend(std::uint32_t (&cursors)[kCount], const RowOf& ro
   }
 }
 
+// One tree has no neighbour that hides its latency: the processor guesses the way instead of waiting for each comparison.
+// Measured with 1,000 linear leaves along a trajectory, from Python: 240 ns an action without guessing, 190 with it.
+template <>
+double Predictor::add_trees<1>(const Predictor& self, const double* padded, std::size_t first, double sum) {
+  const Node* node = &self.nodes_[self.roots_[first]];
+  while (node->feature != 0) {
+    const bool upper = padded[node->feature] > node->split;
+    node = &self.nodes_[static_cast<std::size_t>(node->child)];
+    if (upper) {
+      __asm__ volatile("");  // keeps this a branch: compilers like to compute the address
+      ++node;
+    }
+  }
+  return sum + self.leaf(static_cast<std::uint32_t>(node - self.nodes_.data()), padded);
+}
+
 template <std::size_t kCount>
 double Predictor::add_trees(const Predictor& self, const double* padded, std::size_t first, double sum) {
   std::uint32_t cursors[kCount];

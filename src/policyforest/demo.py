@@ -3,7 +3,8 @@
     python -m policyforest.demo [--output demo] [--episodes 100]
 
 Learns to balance a pole on a cart of 6 kg from 100 episodes of a random policy (about 500 samples) with the default
-settings, plays 50 episodes, turns the forest into a single tree, and writes both policies and report.html.
+settings, plays 50 episodes, turns the forest into a single tree, and writes both policies, the tree as C, and
+report.html.
 """
 
 from __future__ import annotations
@@ -81,12 +82,14 @@ def demo(
         shown.stage("writing the report")
         forest.policy.save(output / "pendulum.pforest")
         tree.policy.save(output / "pendulum-tree.pforest")
+        exported = tree.policy.export_c(output / "pendulum-c", "float32", name="pendulum")
         write_report(output, data, learned, (forest, tree))
     print_table(
         f"Balance a pole, learned from {data.n_episodes} random episodes", COLUMNS, rows((forest, tree)), COLUMNS[1:]
     )
     print(CAPTION)
-    print(f"Saved pendulum.pforest, pendulum-tree.pforest, policy.png and report.html in {output}/", end=" ")
+    print(f"Saved pendulum.pforest, pendulum-tree.pforest, policy.png and report.html in {output}/,")
+    print(f"and the tree as C99, {exported.n_bytes:,} bytes, in {exported.directory}/ (make test)", end=" ")
     print(f"({time.perf_counter() - started:.0f} s in all).")
 
 

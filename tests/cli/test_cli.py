@@ -333,6 +333,7 @@ def test_demo_writes_its_policies_and_a_report_that_stands_alone(tmp_path: Path)
     assert "http" not in page
     for name in ("pendulum.pforest", "pendulum-tree.pforest"):
         assert load(tmp_path / "demo" / name).action_space.shape == (1,)
+    subprocess.run(["make", "-s", "-C", tmp_path / "demo" / "pendulum-c", "test"], check=True, capture_output=True)
 
 
 def png_width(content: bytes) -> int:
