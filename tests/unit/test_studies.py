@@ -3,10 +3,11 @@
 import json
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import pytest
 
-from policyforest.paper import STUDIES, Study, run_studies, table
+from policyforest.paper import STUDIES, Study, readme, run_studies, table
 from policyforest.paper.times import learn_and_time
 
 
@@ -64,3 +65,15 @@ def test_a_cell_that_is_no_number_is_not_kept(tmp_path):
     with pytest.raises(ValueError, match="JSON"):
         run_studies([broken], tmp_path, scale="quick", workers=1)
     assert list(tmp_path.rglob("*.json")) == []
+
+
+def test_the_table_of_the_readme_is_made_from_the_results():
+    root = Path(__file__).parents[2]
+    text = (root / "README.md").read_text()
+    assert readme.with_table(text, root / "docs" / "results") == text
+    assert "| Pendulum 6 kg, our defaults |" in text
+
+
+def test_a_readme_without_marks_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="marks"):
+        readme.with_table("# Title", tmp_path)

@@ -22,7 +22,7 @@ def reproduce(
 ) -> None:
     """Compute the studies behind the tables; what is there already is not computed again."""
     from policyforest.paper import STUDIES, run_studies
-    from policyforest.paper.table import RETURNS, TIMES, summary, write_tables
+    from policyforest.paper.table import LIMITS, RETURNS, TIMES, summary, write_tables
 
     one_of("scale", scale, ("quick", "paper"))
     for name in names or []:
@@ -51,7 +51,7 @@ def reproduce(
     if json:
         print_json(tables)
         return
-    for name, columns in (("returns", RETURNS), ("times", TIMES)):
+    for name, columns in (("returns", RETURNS), ("times", TIMES), ("limits", LIMITS)):
         if tables[name]:
             rows = [[str(row[c]) for c in columns] for row in tables[name]]
             print_table(name.capitalize(), list(columns), rows, list(columns[2:]))

@@ -32,7 +32,7 @@ class Study:
     """How many at the scales "quick" and "paper" """
     seconds: float
     """What a cell costs, about, on one core"""
-    kind: Literal["returns", "times"] = "returns"
+    kind: Literal["returns", "times", "limits"] = "returns"
     """What its cells hold; times are measured one cell after another"""
 
     def folder(self, out: Path) -> Path:

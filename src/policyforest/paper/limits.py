@@ -19,6 +19,7 @@ from gymnasium.spaces import Box
 import policyforest._core as _core
 from policyforest.arguments import Floats, one_of, threads
 from policyforest.evaluation import Evaluation, evaluate
+from policyforest.paper.cells import Study
 from policyforest.policy import PolicyInfo
 from policyforest.presets import environment_id
 from policyforest.problems.native import NativeProblem
@@ -109,3 +110,27 @@ def limit(problem: str, *, seed: int = 1, n_jobs: int | None = -1, grid: Grid | 
     assert isinstance(env.unwrapped, NativeProblem)
     chosen = GRIDS[problem] if grid is None else grid
     return evaluate(GridPolicy(env.unwrapped, chosen, n_jobs), env, episodes=chosen.episodes, seed=seed)
+
+
+def _limit_of(number: int) -> dict[str, Any]:
+    """A cell: the limit of one problem."""
+    problem = tuple(GRIDS)[number]
+    played = limit(problem)
+    return {
+        "problem": problem,
+        "return": played.mean,
+        "worst_episode": played.worst,
+        "steps": float(played.lengths.mean()),
+    }
+
+
+STUDIES = {
+    "limits": Study(
+        "limits",
+        "What dynamic programming with the true equations reaches on each problem",
+        _limit_of,
+        {"quick": len(GRIDS), "paper": len(GRIDS)},
+        seconds=25.0,
+        kind="limits",
+    )
+}

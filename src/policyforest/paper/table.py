@@ -16,18 +16,26 @@ from policyforest.paper import STUDIES
 from policyforest.paper.cells import Result, Study
 
 RETURNS = ("study", "method", "policies", "mean", "95% interval", "worst", "best", "steps")
+LIMITS = ("problem", "return", "steps")
 TIMES = ("study", "method", "policies", "samples", "one action", "faster than FQI", "learning Q", "extraction")
 
 
 def summary(out: Path, scale: str) -> dict[str, list[dict[str, Any]]]:
-    """The rows of the tables "returns" and "times": one for each study and method that has finished cells."""
-    tables: dict[str, list[dict[str, Any]]] = {"returns": [], "times": []}
+    """The rows of the tables "returns", "times" and "limits": one for each study and method that has finished cells."""
+    tables: dict[str, list[dict[str, Any]]] = {"returns": [], "times": [], "limits": []}
     for study in STUDIES.values():
         results = study.results(out, scale)
+        if study.kind == "limits":
+            tables["limits"] += [_limit_row(result) for result in results]
+            continue
         row = _returns_row if study.kind == "returns" else _times_row
         methods = [key for key in results[0] if key != "samples"] if results else []
         tables[study.kind] += [row(study, method, results) for method in methods]
     return tables
+
+
+def _limit_row(result: Result) -> dict[str, Any]:
+    return {"problem": result["problem"], "return": f"{result['return']:.2f}", "steps": f"{result['steps']:.0f}"}
 
 
 def _times_row(study: Study, method: str, results: list[Result]) -> dict[str, Any]:
@@ -88,6 +96,10 @@ def write_tables(out: Path, scale: str) -> None:
         "Times on one thread, an action from Python; medians over policies:",
         "",
         *_markdown(TIMES, tables["times"]),
+        "",
+        "Limits, by dynamic programming on a grid with the true equations:",
+        "",
+        *_markdown(LIMITS, tables["limits"]),
         "",
     ]
     for name, text in (("results.md", "\n".join(lines)), ("results.json", json.dumps(made | tables, indent=2) + "\n")):
