@@ -18,4 +18,5 @@ NB_MODULE(_core, m) {
   register_controller(m);
   register_dynamics(m);
   register_grid_planner(m);
+  register_knownness(m);
 }

@@ -7,6 +7,7 @@ from policyforest.evaluation import Evaluation, evaluate
 from policyforest.fitted_policy import FittedPolicyForest
 from policyforest.fitted_q import FittedQIteration, QIteration
 from policyforest.forests import BestActions, Forest, grow_forest
+from policyforest.knownness import KnownnessForest, KnownnessLeaves
 from policyforest.policy import Policy, PolicyInfo, Simplification
 from policyforest.policy_files import load
 from policyforest.q_function import GreedyPolicy, QFunction
@@ -23,6 +24,8 @@ __all__ = [
     "FittedQIteration",
     "Forest",
     "GreedyPolicy",
+    "KnownnessForest",
+    "KnownnessLeaves",
     "Policy",
     "PolicyInfo",
     "QFunction",
