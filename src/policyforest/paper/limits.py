@@ -77,7 +77,9 @@ class GridPolicy:
         axes = [[*row, float(d in self.problem.periodic)] for d, row in enumerate(self.grid.rows)]
         noise = self.problem.noise
         middles = (2 * np.arange(NOISES) + 1) / NOISES - 1 if noise > 0 else np.zeros(1)
-        planner = _core.GridPlanner(self.problem.system, axes, self._actions, (noise * middles).tolist(), n_threads)
+        system = self.problem.system
+        assert isinstance(system, _core.System)  # not MuJoCo's
+        planner = _core.GridPlanner(system, axes, self._actions, (noise * middles).tolist(), n_threads)
         while planner.sweep(self.grid.discount, n_threads) > self.grid.tolerance:
             pass
         return planner

