@@ -4,6 +4,11 @@ from policyforest import problems as problems  # registers the environments
 from policyforest.collection import collect, sample_uniform
 from policyforest.dynamics_forest import DynamicsForest, DynamicsModel, Resampling
 from policyforest.evaluation import Evaluation, evaluate
+from policyforest.exploration import (
+    DisagreementExploration,
+    MultiResolutionExploration,
+    resume,
+)
 from policyforest.fitted_policy import FittedPolicyForest
 from policyforest.fitted_q import FittedQIteration, QIteration
 from policyforest.forests import BestActions, Forest, grow_forest
@@ -17,6 +22,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "BestActions",
+    "DisagreementExploration",
     "DynamicsForest",
     "DynamicsModel",
     "Evaluation",
@@ -26,6 +32,7 @@ __all__ = [
     "GreedyPolicy",
     "KnownnessForest",
     "KnownnessLeaves",
+    "MultiResolutionExploration",
     "Policy",
     "PolicyInfo",
     "QFunction",
@@ -38,5 +45,6 @@ __all__ = [
     "evaluate",
     "grow_forest",
     "load",
+    "resume",
     "sample_uniform",
 ]

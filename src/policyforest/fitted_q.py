@@ -13,7 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -46,6 +46,16 @@ class QIteration:
     """Mean of V_h over the same"""
     n_leaves: int
     seconds: float
+
+
+class Optimism(Protocol):
+    """What an explorer does to every iteration (see `policyforest.exploration`)."""
+
+    def targets(self, inputs: Floats, targets: Floats, /) -> Floats:
+        """The targets y of the samples (s, a), bent."""
+
+    def leaves(self, forest: Forest, /) -> Forest:
+        """The forest that was grown on them, bent."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +106,19 @@ class FittedQIteration:
         one_of("action_search", self.action_search, ("exact", "merged"))
 
     def fit(self, transitions: Transitions) -> QFunction:
+        return self.iterate(transitions)[0]
+
+    def iterate(
+        self,
+        transitions: Transitions,
+        *,
+        start: Floats | None = None,
+        optimism: Optimism | None = None,
+        most: int | None = None,
+    ) -> tuple[QFunction, Floats]:
+        """`fit` for those who learn while they explore: the Q function, and max_a Q(s', a) by its last forest at the
+        samples' next states that are not terminal. `start`: such values to begin with; `optimism`: what bends targets
+        or leaves; `most`: the most iterations, whatever the horizon."""
         if not isinstance(transitions, Transitions):
             raise TypeError(f"transitions: is {type(transitions).__name__}, must be Transitions (see pf.collect)")
         seed = seed_number("random_state", self.random_state)
@@ -104,10 +127,11 @@ class FittedQIteration:
         history: list[QIteration] = []
         n_averaged = self.n_averaged if self.horizon == "auto" and given.single else 1
         last: deque[Forest] = deque(maxlen=n_averaged)
-        q, values, more = self.warm_start, watched.values(self.warm_start, self), self.most_iterations()
+        q, more = self.warm_start, min(self.most_iterations(), most or self.most_iterations())
+        values = watched.values(q, self) if start is None else watched.started(start)
         while more > 0:
             started, h = time.perf_counter(), len(history) + 1
-            last.append(self._next(given, values, source, q, (seed + h) % 2**64))
+            last.append(self._next(given, values, source, q, (seed + h) % 2**64, optimism))
             q = QFunction(last[-1], transitions, self, tuple(history), source.report)
             old, values = values, watched.values(q, self)
             history.append(_report(h, old, values, q.forest, time.perf_counter() - started))
@@ -116,16 +140,27 @@ class FittedQIteration:
             more -= 1
             if self.horizon == "auto" and settled(history):
                 more = min(more, n_averaged - 1)
-        return QFunction(joined(last), transitions, self, tuple(history), source.report)
+        q = QFunction(joined(last), transitions, self, tuple(history), source.report)
+        return q, values[: np.count_nonzero(given.living)]
 
-    def _next(self, given: _Samples, values: Floats, source: _Source, q: QFunction | None, seed: int) -> Forest:
+    def _next(
+        self,
+        given: _Samples,
+        values: Floats,
+        source: _Source,
+        q: QFunction | None,
+        seed: int,
+        optimism: Optimism | None,
+    ) -> Forest:
         """Q_h from Q_{h-1}, on the given samples, whose values come first, and on new ones from their model."""
         inputs, targets = given.inputs, given.targets(values[: np.count_nonzero(given.living)], self.discount)
         if source.number:
             drawn = _Samples(source.model.sample(source.number, random_state=seed))
             inputs = np.concatenate([inputs, drawn.inputs])
             targets = np.concatenate([targets, drawn.targets(drawn.values(q, self), self.discount)])
-        return self._grow(given, inputs, targets, seed)
+        if optimism is None:
+            return self._grow(given, inputs, targets, seed)
+        return optimism.leaves(self._grow(given, inputs, optimism.targets(inputs, targets), seed))
 
     def most_iterations(self) -> int:
         """No fit takes more iterations than this."""
@@ -205,6 +240,13 @@ class _Samples:
         if q is None or len(ahead) == 0:
             return np.zeros(len(ahead))
         return q.maxima(ahead, settings.n_jobs).value
+
+    def started(self, values: Floats) -> Floats:
+        """Values to begin with, checked."""
+        n_living = int(np.count_nonzero(self.living))
+        if values.shape != (n_living,):
+            raise ValueError(f"start: has shape {values.shape}, must have shape ({n_living},)")
+        return values
 
     def targets(self, values: Floats, discount: float) -> Floats:
         y = self.transitions.rewards.copy()

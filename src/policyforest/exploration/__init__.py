@@ -1,0 +1,30 @@
+"""Online learning: agents that explore, plan between episodes, control in real time, and survive being killed."""
+
+from policyforest.exploration.agent import ExploringAgent
+from policyforest.exploration.agents import (
+    BaselineExploration,
+    DisagreementExploration,
+    MultiResolutionExploration,
+    make_agent,
+)
+from policyforest.exploration.explorers import EXPLORERS, EpsilonSchedule, Explorer
+from policyforest.exploration.planner import Plan, Planner
+from policyforest.exploration.problem import Problem
+from policyforest.exploration.resuming import resume
+from policyforest.exploration.run_directory import EpisodeReport
+
+__all__ = [
+    "EXPLORERS",
+    "BaselineExploration",
+    "DisagreementExploration",
+    "EpisodeReport",
+    "EpsilonSchedule",
+    "Explorer",
+    "ExploringAgent",
+    "MultiResolutionExploration",
+    "Plan",
+    "Planner",
+    "Problem",
+    "make_agent",
+    "resume",
+]

@@ -1,0 +1,187 @@
+"""Agents that are ready to use: the paper's, ours, and those to compare them with.
+
+Each takes an environment, or the spaces of a system that has none (`Problem.of_spaces`).
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import gymnasium as gym
+
+from policyforest.arguments import one_of
+from policyforest.exploration.agent import ExploringAgent
+from policyforest.exploration.explorers import EXPLORERS, EpsilonSchedule, Explorer, explorer
+from policyforest.exploration.planner import OptimisticValue, Planner, Update
+from policyforest.exploration.problem import Problem
+from policyforest.fitted_policy import FittedPolicyForest
+from policyforest.fitted_q import FittedQIteration
+from policyforest.knownness import Form
+from policyforest.presets import DISCOUNT, named_problem
+
+System = gym.Env[Any, Any] | Problem
+RunDir = str | os.PathLike[str] | None
+
+
+class MultiResolutionExploration(ExploringAgent):
+    """MRE with Fitted Policy Forests (§ Exploration): greedy on a Q that is optimistic where little is known.
+
+    The defaults are the paper's form and settings (its Table of online parameters, from the authors' configurations).
+
+    Parameters
+    ----------
+    system: an environment, or a `Problem`.
+    knownness: "density" (the paper's) or "original" (Nouri and Littman's).
+    update: "leaves" blends the leaves of every tree of every iteration, "targets" the targets of the samples.
+    r_max: the largest reward of a step; None: the largest seen so far.
+    optimistic_value: "discounted", R_max / (1 - gamma), or "printed", R_max.
+    n_estimators, max_points: trees of the knownness forest, and nu.
+    discount, horizon: gamma (default: the problem's own, or 0.98) and H.
+    draw: actions are drawn from the disagreement of the policy forest's trees, which the paper does not do.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        *,
+        knownness: Form = "density",
+        update: Update = "leaves",
+        r_max: float | None = None,
+        optimistic_value: OptimisticValue = "discounted",
+        n_estimators: int = 25,
+        max_points: int = 10,
+        discount: float | None = None,
+        horizon: int = 20,
+        draw: bool = False,
+        seed: int = 0,
+        n_jobs: int | None = 1,
+        max_steps: int | None = None,
+        run_dir: RunDir = None,
+    ) -> None:
+        gamma = _discount(system, discount)
+        planner = paper_planner(gamma, horizon, n_jobs, knownness, update, optimistic_value, n_estimators, max_points)
+        super().__init__(
+            system,
+            Explorer("mre", optimism="always", draw=draw),
+            planner,
+            r_max=r_max,
+            seed=seed,
+            max_steps=max_steps,
+            run_dir=run_dir,
+        )
+
+
+class BaselineExploration(ExploringAgent):
+    """Uniform random, epsilon-greedy or greedy exploration, planned with the paper's settings and no optimism."""
+
+    def __init__(
+        self,
+        system: System,
+        name: str = "epsilon-greedy",
+        *,
+        epsilon: EpsilonSchedule | None = None,
+        discount: float | None = None,
+        horizon: int = 20,
+        seed: int = 0,
+        n_jobs: int | None = 1,
+        max_steps: int | None = None,
+        run_dir: RunDir = None,
+    ) -> None:
+        one_of("name", name, ("random", "epsilon-greedy", "greedy"))
+        planner = paper_planner(_discount(system, discount), horizon, n_jobs)
+        who = explorer(name, epsilon=epsilon)
+        super().__init__(system, who, planner, seed=seed, max_steps=max_steps, run_dir=run_dir)
+
+
+class DisagreementExploration(ExploringAgent):
+    """Our own: actions drawn from the disagreement of the policy forest's trees, and optimism in every other episode.
+
+    Why it works. (1) Where the trees of the policy forest disagree, what is best is not known yet, and where they agree
+    there is nothing to try: N(mean, standard deviation) of their answers explores just there, and fades by itself.
+    (2) Optimism alone finds rewards that nothing points to (a goal that was never reached), but in the density ratio it
+    never ends; so it has every other episode, and the others exploit what it found. (3) Plans begin with the values of
+    the last plan of their kind: a few iterations after each episode follow the samples, and the horizon grows with
+    the run, until the values have settled. (4) The final policies come from the samples and a model of them.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        *,
+        r_max: float | None = None,
+        discount: float | None = None,
+        seed: int = 0,
+        n_jobs: int | None = 1,
+        max_steps: int | None = None,
+        run_dir: RunDir = None,
+    ) -> None:
+        gamma = _discount(system, discount)
+        planner = Planner(
+            q_learner=FittedQIteration(discount=gamma, resample=None, n_jobs=n_jobs),
+            policy_learner=FittedPolicyForest(states="visited", n_states=1, min_samples_leaf=5, n_jobs=n_jobs),
+            warm_start=True,
+        )
+        final = FittedPolicyForest(
+            states="visited", q_learner=FittedQIteration(discount=gamma, n_jobs=n_jobs), n_jobs=n_jobs
+        )
+        super().__init__(
+            system,
+            explorer("disagreement"),
+            planner,
+            final=final,
+            r_max=r_max,
+            seed=seed,
+            max_steps=max_steps,
+            run_dir=run_dir,
+        )
+
+
+def paper_planner(
+    discount: float,
+    horizon: int = 20,
+    n_jobs: int | None = 1,
+    knownness: Form = "density",
+    update: Update = "leaves",
+    optimistic_value: OptimisticValue = "discounted",
+    n_estimators: int = 25,
+    max_points: int = 10,
+) -> Planner:
+    """The paper's online settings: for Q n_min 2, V_min 1e-6; for the policy visited states, n_min 20, V_min 1e-4."""
+    return Planner(
+        q_learner=FittedQIteration(
+            discount=discount,
+            horizon=horizon,
+            min_samples_leaf=2,
+            min_variance=1e-6,
+            max_leaves=200,
+            resample=None,
+            n_jobs=n_jobs,
+        ),
+        policy_learner=FittedPolicyForest(
+            states="visited", n_states=1, min_samples_leaf=20, min_variance=1e-4, n_jobs=n_jobs
+        ),
+        knownness=knownness,
+        update=update,
+        optimistic_value=optimistic_value,
+        n_estimators=n_estimators,
+        max_points=max_points,
+    )
+
+
+def make_agent(name: str, system: System, **settings: Any) -> ExploringAgent:
+    """An agent by the name of its explorer."""
+    one_of("agent", name, EXPLORERS)
+    if name == "disagreement":
+        return DisagreementExploration(system, **settings)
+    if name == "mre":
+        return MultiResolutionExploration(system, **settings)
+    settings.pop("r_max", None)  # only optimism needs it
+    return BaselineExploration(system, name, **settings)
+
+
+def _discount(system: System, given: float | None) -> float:
+    if given is not None:
+        return given
+    id = system.id if isinstance(system, Problem) else ("" if system.spec is None else system.spec.id)
+    return named_problem(id).discount if id else DISCOUNT

@@ -1,0 +1,128 @@
+"""Explorers: who acts in which episode. All of them run under the same loop.
+
+| explorer | plans with optimism | actions |
+|---|---|---|
+| mre | always | as planned |
+| greedy | never | as planned |
+| epsilon-greedy | never | as planned, but uniform with a chance epsilon that falls from episode to episode |
+| random | – | uniform |
+| disagreement | in every other episode | drawn from the trees of the policy forest, N(mean, standard deviation) |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from gymnasium.spaces import Box
+
+from policyforest.arguments import Floats, one_of, real_number, whole_number
+from policyforest.episodes import uniform_actions
+from policyforest.policy import Policy
+from policyforest.q_function import states_in_box
+from policyforest.spaces import bounds
+
+Kind = Literal["random", "plain", "optimistic"]
+EXPLORERS = ("disagreement", "mre", "epsilon-greedy", "greedy", "random")
+
+
+@dataclass(frozen=True)
+class EpsilonSchedule:
+    """epsilon falls evenly from `start` to `end` over `episodes` episodes, and stays there."""
+
+    start: float = 1.0
+    end: float = 0.1
+    episodes: int = 50
+
+    def __post_init__(self) -> None:
+        for name in ("start", "end"):
+            real_number(f"epsilon.{name}", getattr(self, name), at_least=0.0, below=1.0 + 1e-12)
+        whole_number("epsilon.episodes", self.episodes, at_least=1)
+
+    def __call__(self, episode: int) -> float:
+        share = min(1.0, episode / self.episodes)
+        return self.start + share * (self.end - self.start)
+
+
+@dataclass(frozen=True)
+class Explorer:
+    """What an explorer does in each episode, counted from 0.
+
+    Parameters
+    ----------
+    name: what it is called.
+    optimism: the episodes whose plan is optimistic: "always", "alternate" (every other one) or "never".
+    draw: actions are drawn from the disagreement of the policy forest's trees.
+    epsilon: the chance of a uniform action in each step.
+    random_episodes: so many episodes begin with uniform actions; None: all of them.
+    """
+
+    name: str
+    optimism: Literal["always", "alternate", "never"] = "never"
+    draw: bool = False
+    epsilon: EpsilonSchedule | None = None
+    random_episodes: int | None = 1
+
+    def __post_init__(self) -> None:
+        one_of("optimism", self.optimism, ("always", "alternate", "never"))
+        if self.random_episodes is not None:
+            whole_number("random_episodes", self.random_episodes, at_least=1)
+
+    def kind(self, episode: int) -> Kind:
+        """What episode number `episode` is planned with."""
+        if self.random_episodes is None or episode < self.random_episodes:
+            return "random"
+        if self.optimism == "alternate":
+            return "optimistic" if (episode - self.random_episodes) % 2 == 0 else "plain"
+        return "optimistic" if self.optimism == "always" else "plain"
+
+    def action(self, behaviour: Behaviour | None, state: Floats, episode: int, rng: np.random.Generator) -> Floats:
+        """The action in a state; without a plan, a uniform one is drawn by the caller."""
+        assert behaviour is not None
+        if self.epsilon is not None and rng.random() < self.epsilon(episode):
+            return uniform_action(behaviour.policy.action_space, rng)
+        return behaviour.draw(state, rng) if self.draw else behaviour.policy.act(state)
+
+
+class Behaviour:
+    """A policy and each of its trees, ready to act in constant time."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
+        self._trees: list[list[Callable[[Floats], float]]] = [
+            [forest[k].predict_one for k in range(len(forest))] for forest in policy.forests
+        ]
+
+    def draw(self, state: Floats, rng: np.random.Generator) -> Floats:
+        """a_j ~ N(mean, standard deviation) over the trees of pi_j(s), clipped to the action box."""
+        inside = states_in_box(state[np.newaxis], self.policy.state_box, self.policy.periodic)[0]
+        box = bounds(self.policy.action_space)
+        answers = np.array([[tree(inside) for tree in trees] for trees in self._trees])
+        answers = np.clip(answers, box[:, :1], box[:, 1:])
+        drawn = answers.mean(axis=1) + answers.std(axis=1) * rng.standard_normal(len(answers))
+        return held(np.clip(drawn, box[:, 0], box[:, 1]), self.policy.action_space)
+
+
+def uniform_action(space: Box, rng: np.random.Generator) -> Floats:
+    action: Floats = uniform_actions(space, rng, 1)[0]
+    return action
+
+
+def held(action: Floats, space: Box) -> Floats:
+    """The action as the space's type holds it, still inside of the box."""
+    single: Floats = np.clip(action.astype(space.dtype), space.low, space.high).astype(np.float64)
+    return single
+
+
+def explorer(name: str, *, epsilon: EpsilonSchedule | None = None) -> Explorer:
+    """An explorer by its name."""
+    one_of("agent", name, EXPLORERS)
+    if name == "disagreement":
+        return Explorer(name, optimism="alternate", draw=True)
+    if name == "epsilon-greedy":
+        return Explorer(name, epsilon=epsilon or EpsilonSchedule())
+    return Explorer(
+        name, optimism="always" if name == "mre" else "never", random_episodes=None if name == "random" else 1
+    )

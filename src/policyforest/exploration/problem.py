@@ -1,0 +1,103 @@
+"""What an agent must know of a system before it begins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.envs.registration import EnvSpec
+from gymnasium.spaces import Box
+from numpy.typing import ArrayLike
+
+from policyforest.arguments import Floats, box_array
+from policyforest.episodes import Episode, EpisodePlayer
+from policyforest.spaces import bounds, box_from_json, box_to_json, require_actions, require_observations
+from policyforest.transitions import Transitions
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What an agent must know of a system: its spaces, the states that are not terminal, and which are angles."""
+
+    observation_space: Box
+    action_space: Box
+    state_limits: Floats
+    periodic: Mapping[int, tuple[float, float]]
+    id: str = ""
+    env_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    """What `gymnasium.make` was given besides the id"""
+
+    @classmethod
+    def of_spaces(
+        cls,
+        observation_space: Box,
+        action_space: Box,
+        state_limits: ArrayLike | None = None,
+        periodic: Mapping[int, tuple[float, float]] | None = None,
+        id: str = "",
+    ) -> Problem:
+        """A system without a Gymnasium environment; infinite sides of the states' box are read off the samples."""
+        observations = require_observations("observation_space", observation_space)
+        actions = require_actions("action_space", action_space)
+        limits = bounds(observations) if state_limits is None else state_limits
+        sides = box_array("state_limits", limits, observations.shape[0])
+        return cls(observations, actions, sides, dict(periodic or {}), id)
+
+    @classmethod
+    def of_env(cls, env: gym.Env[Any, Any]) -> Problem:
+        """What an environment tells of itself."""
+        player = EpisodePlayer(env, None)
+        limits, periodic = player.told("state_limits"), player.told("periodic")
+        problem = cls.of_spaces(player.observation_space, player.action_space, limits, periodic)
+        return problem if env.spec is None else replace(problem, id=env.spec.id, env_kwargs=_kwargs(env.spec))
+
+    def settings(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "id": self.id,
+            "env_kwargs": dict(self.env_kwargs),
+            "observation_space": box_to_json(self.observation_space),
+            "action_space": box_to_json(self.action_space),
+            "state_limits": [[repr(side) for side in row] for row in self.state_limits.tolist()],
+            "periodic": {str(d): [repr(side) for side in sides] for d, sides in self.periodic.items()},
+        }
+
+    @classmethod
+    def from_settings(cls, content: Mapping[str, Any]) -> Problem:
+        """The inverse of `settings`."""
+        problem = cls.of_spaces(
+            box_from_json("observation_space", content["observation_space"]),
+            box_from_json("action_space", content["action_space"]),
+            [[float(side) for side in row] for row in content["state_limits"]],
+            {int(d): (float(lo), float(hi)) for d, (lo, hi) in content["periodic"].items()},
+            str(content["id"]),
+        )
+        return replace(problem, env_kwargs=dict(content["env_kwargs"]))
+
+    def transitions(self, episodes: list[Episode]) -> Transitions:
+        """The samples of episodes."""
+        lengths = [len(episode.rewards) for episode in episodes]
+        terminals = np.zeros(sum(lengths), dtype=np.bool_)
+        terminals[np.cumsum(lengths) - 1] = [episode.terminal for episode in episodes]
+        return Transitions(
+            np.concatenate([episode.states[:-1] for episode in episodes]),
+            np.concatenate([episode.actions for episode in episodes]),
+            np.concatenate([episode.rewards for episode in episodes]),
+            np.concatenate([episode.states[1:] for episode in episodes]),
+            terminals,
+            np.repeat(np.arange(len(episodes)), lengths),
+            action_space=self.action_space,
+            observation_space=self.observation_space,
+            state_limits=self.state_limits,
+            periodic=self.periodic,
+        )
+
+
+def _kwargs(spec: EnvSpec) -> dict[str, Any]:
+    """The plain ones; how an environment is shown does not change what it does."""
+    plain = {k: v for k, v in spec.kwargs.items() if v is None or isinstance(v, bool | int | float | str)}
+    plain.pop("render_mode", None)
+    return plain | {"max_episode_steps": spec.max_episode_steps}

@@ -1,0 +1,209 @@
+"""A run on disk: each finished episode is there, durably, before the next one begins.
+
+| file | what it holds |
+|---|---|
+| ``settings.json`` | the problem, the explorer, the planner and the seed: all that the run depends on |
+| ``episode-000042.safetensors`` | states, actions, rewards and end of an episode; what the plan after it began with |
+| ``log.jsonl`` | a line an episode for people: return, steps, coverage, time |
+| ``lock`` | held by the process that explores |
+
+Files are written beside, flushed to the disk and renamed, and the directory is flushed too. Random numbers come from
+streams that are numbered by episode, knownness follows from the points in their order, and plans from samples and seed:
+so settings and episodes are the whole state. A last file that is damaged is set aside, and its episode played again.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from policyforest.arguments import Floats
+from policyforest.episodes import Episode
+from policyforest.exploration.explorers import Kind
+from policyforest.files import replacing
+from policyforest.tensor_files import Array, read_arrays, read_header, write_tensors
+
+FORMAT = "policyforest run"
+VERSION = 1
+SETTINGS, LOG, LOCK = "settings.json", "log.jsonl", "lock"
+
+
+@dataclass(frozen=True)
+class EpisodeReport:
+    """What one episode was, for callbacks, tables and logs."""
+
+    episode: int
+    """From 0"""
+    kind: Kind
+    """What it was planned with: "random", "plain" or "optimistic" """
+    steps: int
+    total_steps: int
+    episode_return: float
+    """The sum of its rewards"""
+    terminal: bool
+    coverage: float
+    """Mean knownness of the box of states and actions, after the episode"""
+    plan_seconds: float
+    """Of the plan after the episode; 0 where there was none, or where it is made in the background"""
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """A finished episode, the kind of plan that was made after it, and the values which that began with."""
+
+    episode: Episode
+    next_kind: Kind
+    start: Floats | None
+
+
+class RunDirectory:
+    """One run, held by one process."""
+
+    def __init__(self, path: Path, lock: IO[bytes]) -> None:
+        self.path = path
+        self._lock = lock
+
+    @classmethod
+    def create(cls, path: str | os.PathLike[str], settings: Mapping[str, Any]) -> RunDirectory:
+        """A new run; a directory that holds one already is refused."""
+        folder = Path(path)
+        folder.mkdir(parents=True, exist_ok=True)
+        run = cls(folder, _locked(folder))
+        if (folder / SETTINGS).exists():
+            run.close()
+            raise ValueError(f"run_dir: {folder} holds a run already, must be empty (pf.resume continues a run)")
+        content = {"format": FORMAT, "version": VERSION, **settings}
+        with replacing(folder / SETTINGS) as beside:
+            beside.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n")
+        _flush(folder)
+        return run
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> tuple[RunDirectory, dict[str, Any]]:
+        """A run that is there, and its settings."""
+        folder = Path(path)
+        if not (folder / SETTINGS).is_file():
+            raise FileNotFoundError(f"run_dir: {folder} holds no run ({SETTINGS} is missing)")
+        lock = _locked(folder)
+        try:
+            content = json.loads((folder / SETTINGS).read_text())
+            if content["format"] != FORMAT or content["version"] != VERSION:
+                raise ValueError(f"it is {content['format']!r}, version {content['version']!r}")
+        except (KeyError, TypeError, ValueError) as error:
+            lock.close()
+            raise ValueError(f"run_dir: {folder / SETTINGS} is not the settings of a run ({error})") from error
+        return cls(folder, lock), {k: v for k, v in content.items() if k not in ("format", "version")}
+
+    def add(self, number: int, episode: Episode, next_kind: Kind, start: Floats | None) -> None:
+        """Keeps episode `number`; returns when it is on the disk."""
+        arrays: dict[str, Array] = {"states": episode.states, "actions": episode.actions, "rewards": episode.rewards}
+        if start is not None:
+            arrays["start"] = start
+        content = {
+            "format": FORMAT,
+            "version": VERSION,
+            "episode": number,
+            "terminal": episode.terminal,
+            "next": next_kind,
+            "digest": _digest(arrays),
+        }
+        write_tensors(self._file(number), arrays, content)
+        _flush(self.path)
+
+    def note(self, report: EpisodeReport) -> None:
+        """A line in the log."""
+        with (self.path / LOG).open("a") as file:
+            file.write(json.dumps(asdict(report)) + "\n")
+
+    def records(self) -> Iterator[Record]:
+        """The finished episodes. A damaged last one is set aside; any other damage is an error."""
+        for leftover in self.path.glob(".*"):  # of a process that was killed while it wrote
+            leftover.unlink()
+        numbers = sorted(int(file.stem.split("-")[1]) for file in self.path.glob("episode-*.safetensors"))
+        for i, number in enumerate(numbers):
+            if number != i:
+                raise ValueError(f"run_dir: {self._file(i)} is missing, there are episodes after it")
+            try:
+                yield _read(self._file(number), number)
+            except (ValueError, KeyError, OSError) as error:
+                if number != numbers[-1]:
+                    raise ValueError(f"run_dir: {self._file(number)} is damaged ({error})") from error
+                os.replace(self._file(number), self._file(number).with_suffix(".damaged"))
+                _flush(self.path)
+
+    def shorten_log(self, n_episodes: int) -> None:
+        """Drops the lines of episodes that are to be played again."""
+        log = self.path / LOG
+        lines = log.read_text(errors="replace").splitlines() if log.is_file() else []
+        kept = {}
+        for line in lines:
+            try:
+                kept[int(json.loads(line)["episode"])] = line
+            except (ValueError, KeyError, TypeError):
+                continue  # half a line: the process was killed while it wrote
+        with replacing(log) as beside:
+            beside.write_text("".join(f"{kept[e]}\n" for e in sorted(kept) if e < n_episodes))
+
+    def close(self) -> None:
+        """Lets another process have the run."""
+        self._lock.close()
+
+    def _file(self, number: int) -> Path:
+        return self.path / f"episode-{number:06}.safetensors"
+
+
+def differences(theirs: Any, ours: Any, name: str = "") -> list[str]:
+    """What two settings differ in, each with both values."""
+    if isinstance(theirs, Mapping) and isinstance(ours, Mapping):
+        keys = sorted({*theirs, *ours})
+        inner = (differences(theirs.get(k), ours.get(k), f"{name}.{k}" if name else k) for k in keys)
+        return [line for lines in inner for line in lines]
+    return [] if theirs == ours else [f"{name} is {theirs!r} there and {ours!r} here"]
+
+
+def _locked(folder: Path) -> IO[bytes]:
+    """The lock file, held until it is closed or the process ends, however it ends."""
+    file = (folder / LOCK).open("ab")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        file.close()
+        raise BlockingIOError(f"run_dir: {folder} is in use by another process or agent") from error
+    return file
+
+
+def _flush(folder: Path) -> None:
+    """Makes renames within the folder durable."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _read(path: Path, number: int) -> Record:
+    with path.open("rb") as file:
+        content, entries = read_header(file)
+        arrays = read_arrays(file, entries)
+    if content.get("format") != FORMAT or content.get("version") != VERSION or content.get("episode") != number:
+        raise ValueError("it is not this episode of a run")
+    if content["digest"] != _digest(arrays):
+        raise ValueError("its numbers have changed")
+    episode = Episode(arrays["states"], arrays["actions"], arrays["rewards"], bool(content["terminal"]))
+    return Record(episode, content["next"], arrays.get("start"))
+
+
+def _digest(arrays: Mapping[str, Array]) -> str:
+    digest = sha256()
+    for name in sorted(arrays):
+        digest.update(name.encode() + repr(arrays[name].shape).encode())
+        digest.update(np.ascontiguousarray(arrays[name]).tobytes())
+    return digest.hexdigest()

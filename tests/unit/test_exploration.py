@@ -1,0 +1,262 @@
+"""Agents: what they do in an episode, how they plan, what they refuse."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+import policyforest as pf
+from exploring import Corridor, corridor_problem, same_behaviour, same_samples, small_agent, small_planner
+from policyforest.exploration import EXPLORERS, EpsilonSchedule, Explorer, make_agent
+from policyforest.exploration.explorers import Behaviour
+from policyforest.exploration.planner import OptimisticLeaves, OptimisticTargets
+from policyforest.exploration.selection import policy_value
+
+
+@pytest.mark.parametrize("name", EXPLORERS)
+def test_every_explorer_runs_under_the_same_loop(name):
+    seen = []
+    agent = small_agent(name=name).learn(episodes=4, callback=seen.append)
+    assert [report.episode for report in seen] == [0, 1, 2, 3]
+    assert agent.transitions.n_episodes == 4
+    assert seen[-1].total_steps == len(agent.transitions)
+    assert seen[-1].episode_return == pytest.approx(agent.transitions.rewards[agent.transitions.episodes == 3].sum())
+    assert 0.0 < seen[-1].coverage <= 1.0
+    expected = {
+        "disagreement": ["random", "optimistic", "plain", "optimistic"],
+        "mre": ["random"] + ["optimistic"] * 3,
+        "random": ["random"] * 4,
+    }
+    assert [report.kind for report in seen] == expected.get(name, ["random"] + ["plain"] * 3)
+    assert (agent.policy is None) == (name == "random")
+
+
+@pytest.mark.parametrize("name", ["disagreement", "mre", "epsilon-greedy"])
+def test_the_same_seed_gives_the_same_run(name):
+    first, second, other = (small_agent(name=name, seed=seed).learn(episodes=5) for seed in (3, 3, 4))
+    assert same_samples(first.transitions, second.transitions)
+    assert same_behaviour(first, second)
+    assert not same_samples(first.transitions, other.transitions)
+
+
+def test_learning_goes_on_to_a_number_of_episodes_or_steps():
+    agent = small_agent(Corridor())
+    agent.learn(total_timesteps=25)
+    assert (agent.total_steps, agent.n_episodes) == (25, 3)
+    assert not agent.transitions.terminals.any()
+    assert agent.learn(episodes=5).n_episodes == 5
+    assert agent.learn(episodes=5).n_episodes == 5
+    assert agent.learn(episodes=9, callback=lambda report: False).n_episodes == 6
+
+
+def test_without_an_environment_the_caller_runs_the_episodes():
+    """The same run as `learn`, since random numbers belong to episodes."""
+    agent, env = small_agent(corridor_problem()), Corridor()
+    twin = small_agent(Corridor()).learn(episodes=3)
+    for e in range(3):
+        agent.begin_episode()
+        state = np.array([twin.episodes[e].states[0]])[0]
+        env.reset()
+        env.x = state.copy()
+        for _ in range(10):
+            action = agent.act(state)
+            state, reward, terminal, _, _ = env.step(action)
+            agent.observe(action, reward, state, terminal)
+        agent.end_episode()
+    assert same_samples(agent.transitions, twin.transitions)
+    with pytest.raises(ValueError, match="env"):
+        agent.learn(episodes=4)
+
+
+def test_planning_behind_the_episodes_never_stops_act():
+    agent = small_agent(corridor_problem(), planner=small_planner())
+    gate = threading.Event()
+    plan = agent.planner.plan
+    slow = type(agent.planner)(**vars(agent.planner))
+    object.__setattr__(slow, "plan", lambda task: gate.wait(10) and plan(task))
+    agent.planner = slow
+    agent.begin_episode()
+    play(agent, 10)
+    agent.end_episode(background=True)
+    assert agent.planning
+    agent.begin_episode(wait=False)
+    assert agent.policy is None
+    started = time.perf_counter()
+    play(agent, 5)
+    assert time.perf_counter() - started < 1.0
+    assert agent.planning
+    gate.set()
+    while agent.policy is None:
+        time.sleep(0.001)
+    play(agent, 5)  # by the new policy
+    agent.end_episode(background=True)
+    agent.begin_episode()
+    assert not agent.planning
+
+
+def play(agent, steps):
+    state = np.array([0.5])
+    for _ in range(steps):
+        action = agent.act(state)
+        following = np.clip(state + action, -1, 1)
+        agent.observe(action, -abs(float(following[0])), following, False)
+        state = following
+
+
+def test_what_fails_in_the_background_is_raised_by_the_next_episode():
+    agent = small_agent(corridor_problem())
+    failing = type(agent.planner)(**vars(agent.planner))
+    object.__setattr__(failing, "plan", lambda task: 1 / 0)
+    agent.planner = failing
+    agent.begin_episode()
+    play(agent, 3)
+    agent.end_episode(background=True)
+    with pytest.raises(ZeroDivisionError):
+        agent.begin_episode()
+    assert agent.n_episodes == 1
+
+
+def test_an_environment_that_raises_leaves_the_finished_episodes():
+    agent = small_agent(Corridor(breaks_at=(2, 4)))
+    with pytest.raises(OSError, match="the cable came off"):
+        agent.learn(episodes=5)
+    assert agent.n_episodes == 2
+    assert agent.learn(episodes=5).n_episodes == 5
+
+
+def test_a_reward_above_r_max_is_refused():
+    agent = small_agent(Corridor(), r_max=-0.9)
+    with pytest.raises(ValueError, match=r"r_max: is -0.9, must be at least the reward"):
+        agent.learn(episodes=3)
+    assert small_agent(Corridor(), r_max=None).learn(episodes=3).estimated_r_max > -0.9
+
+
+def test_states_outside_of_their_box_are_refused():
+    agent = small_agent(corridor_problem())
+    agent.begin_episode()
+    action = agent.act([0.5])
+    agent.observe(action, 0.0, [1.5], False)
+    with pytest.raises(ValueError, match="next_states: row 0"):
+        agent.end_episode()
+    assert agent.n_episodes == 0
+
+
+def test_calls_out_of_order_are_refused():
+    agent = small_agent(corridor_problem())
+    with pytest.raises(RuntimeError, match="begin_episode"):
+        agent.act([0.0])
+    agent.begin_episode()
+    with pytest.raises(RuntimeError, match="act"):
+        agent.observe([0.0], 0.0, [0.0], False)
+    with pytest.raises(RuntimeError, match="nothing was observed"):
+        agent.end_episode()
+    with pytest.raises(RuntimeError, match="running"):
+        agent.begin_episode()
+    agent.act([0.0])
+    with pytest.raises(ValueError, match="action"):
+        agent.observe([3.0], 0.0, [0.0], False)
+    agent.observe([0.1], 0.0, [0.1], True)
+    with pytest.raises(RuntimeError, match="no episode is running"):
+        agent.act([0.1])
+    agent.end_episode()
+    assert agent.transitions.terminals.tolist() == [True]
+
+
+def test_optimism_raises_what_is_not_known_by_either_rule():
+    data = pf.collect(Corridor(), episodes=5, seed=0)
+    known = pf.KnownnessForest([[-1, 1], [-0.2, 0.2]], n_estimators=5)
+    known.insert(np.concatenate([data.states, data.actions], axis=1))
+    learner = pf.FittedQIteration(discount=0.9, horizon=5, n_estimators=5, resample=None)
+    plain = learner.fit(data)
+    for rule in (OptimisticLeaves(known, 0.0), OptimisticTargets(known, 0.0)):
+        bent, _ = learner.iterate(data, optimism=rule)
+        assert (bent.value(data.states) >= plain.value(data.states) - 1e-9).mean() > 0.9
+        assert bent.value(data.states).max() <= 1e-9  # never above the optimistic value
+    # By hand, for the targets: y' = k y + (1 - k) v.
+    inputs = np.array([[0.0, 0.0], [0.9, 0.1]])
+    k = known.knownness(inputs)
+    np.testing.assert_allclose(OptimisticTargets(known, 7.0).targets(inputs, np.ones(2)), k + (1 - k) * 7.0)
+
+
+def test_the_optimistic_value_is_discounted_or_as_printed():
+    for value, expected in (("discounted", 20.0), ("printed", 2.0)):
+        planner = small_planner(optimistic_value=value)
+        rule = planner._optimism(pf.KnownnessForest([[0, 1], [0, 1]]), 2.0)
+        assert rule.value == pytest.approx(expected)
+
+
+def test_drawn_actions_follow_the_disagreement_of_the_trees():
+    data = pf.collect(Corridor(), episodes=8, seed=0)
+    policy = pf.FittedPolicyForest(
+        states="visited", n_states=1, min_samples_leaf=5, q_learner=pf.FittedQIteration(horizon=3, resample=None)
+    ).fit(data)
+    behaviour, state, rng = Behaviour(policy), np.array([0.3]), np.random.default_rng(0)
+    trees = np.clip([tree.predict(state[None])[0] for tree in (policy.forests[0][k] for k in range(25))], -0.2, 0.2)
+    drawn = np.array([behaviour.draw(state, rng)[0] for _ in range(2000)])
+    assert ((drawn >= -0.2) & (drawn <= 0.2)).all()
+    assert np.median(drawn) == pytest.approx(np.mean(trees), abs=3 * np.std(trees) / np.sqrt(500) + 1e-3)
+    assert drawn.std() <= np.std(trees) * 1.1 + 1e-12
+
+
+def test_epsilon_falls_from_start_to_end():
+    schedule = EpsilonSchedule(1.0, 0.2, 4)
+    assert [round(schedule(e), 9) for e in (0, 1, 2, 4, 9)] == [1.0, 0.8, 0.6, 0.2, 0.2]
+    with pytest.raises(ValueError, match=r"epsilon\.start"):
+        EpsilonSchedule(start=1.5)
+
+
+def test_policies_differ_and_the_best_is_chosen():
+    agent = small_agent(Corridor()).learn(episodes=6)
+    found = agent.policies(3)
+    assert len({policy.act_batch([[0.37]]).item() for policy in found}) > 1
+    best = agent.best_policy(n=3, validation_episodes=5)
+    means = [pf.evaluate(p, Corridor(), episodes=5, seed=1_000_003).mean for p in found]
+    assert np.array_equal(best.act_batch([[0.37]]), found[int(np.argmax(means))].act_batch([[0.37]]))
+
+
+def test_without_an_environment_fitted_q_evaluation_chooses():
+    data = pf.collect(Corridor(), episodes=30, seed=0)
+    learner = pf.FittedQIteration(discount=0.9, horizon=15, resample=None)
+    good = pf.FittedPolicyForest(states="visited", n_states=1, q_learner=learner).fit(data)
+    shy = pf.FittedPolicyForest(states="visited", n_states=1, q_learner=pf.FittedQIteration(horizon=1, resample=None))
+    away = pf.Transitions(
+        data.states, data.actions, -data.rewards, data.next_states, data.terminals, data.episodes,
+        action_space=data.action_space, observation_space=data.observation_space,
+    )  # fmt: skip
+    bad = shy.fit(away)
+    assert policy_value(good, data, learner) > policy_value(bad, data, learner) + 0.1
+    # Its value is near the discounted return that is really earned.
+    earned = pf.evaluate(good, gym.wrappers.TimeLimit(Corridor(), 10), episodes=50, discount=0.9).mean
+    assert policy_value(good, data, learner) == pytest.approx(earned, abs=1.0)
+
+
+@pytest.mark.parametrize("name", EXPLORERS)
+def test_agents_by_name_take_a_system_without_an_environment(name):
+    agent = make_agent(name, corridor_problem(), discount=0.9, seed=1)
+    assert agent.explorer.name == name
+    assert agent.planner.q_learner.discount == 0.9
+
+
+def test_an_unbounded_state_gets_its_box_from_the_data():
+    env = gym.make("Pendulum-v1")
+    env = gym.wrappers.TransformObservation(
+        env, lambda o: np.array([o[2]]), gym.spaces.Box(-np.inf, np.inf, (1,), np.float64)
+    )
+    agent = small_agent(env, max_steps=20, r_max=0.0).learn(episodes=3)
+    assert len(agent.known) == 60
+    np.testing.assert_array_equal(agent.known.box[0], agent.transitions.state_box()[0])
+
+
+def test_explorers_refuse_what_they_do_not_know():
+    with pytest.raises(ValueError, match="agent: is 'other'"):
+        make_agent("other", corridor_problem())
+    with pytest.raises(ValueError, match="optimism"):
+        Explorer("x", optimism="sometimes")
+    with pytest.raises(ValueError, match="knownness"):
+        pf.MultiResolutionExploration(corridor_problem(), knownness="other")
+    with pytest.raises(ValueError, match="update"):
+        pf.MultiResolutionExploration(corridor_problem(), update="other")
