@@ -27,7 +27,7 @@ def test_every_explorer_runs_under_the_same_loop(name):
     assert seen[-1].episode_return == pytest.approx(agent.transitions.rewards[agent.transitions.episodes == 3].sum())
     assert 0.0 < seen[-1].coverage <= 1.0
     expected = {
-        "disagreement": ["random", "optimistic", "plain", "optimistic"],
+        "disagreement": ["random", "optimistic", "plain", "optimistic"],  # planned episodes 1 and 3
         "mre": ["random"] + ["optimistic"] * 3,
         "random": ["random"] * 4,
     }

@@ -265,8 +265,8 @@ class ExploringAgent:
         for i, record in enumerate(records):
             kind = self.explorer.kind(i)
             self._take(record.episode, self.problem.transitions([record.episode]))
-            # Without a warm start only the last plan matters; with one, also the last of the other kind.
-            needed = i == len(records) - 1 or (self.planner.warm_start and last[record.next_kind] == i)
+            # The next episode needs the last plan, and the plan after it what it begins with.
+            needed = i == len(records) - 1 or (self.planner.warm_start and last.get("plain") == i)
             if needed and record.next_kind != "random":
                 self._adopt(record.next_kind, self.planner.plan(self._task(record.next_kind, record.start)))
             self.log.append(self._report(kind, 0.0))

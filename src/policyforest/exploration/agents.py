@@ -20,6 +20,9 @@ from policyforest.fitted_q import FittedQIteration
 from policyforest.knownness import Form
 from policyforest.presets import DISCOUNT, named_problem
 
+# Of a plan of ours: as far as optimism must see to find MountainCar's goal, and no farther, because it costs time.
+MOST_ITERATIONS = 120
+
 System = gym.Env[Any, Any] | Problem
 RunDir = str | os.PathLike[str] | None
 
@@ -120,7 +123,9 @@ class DisagreementExploration(ExploringAgent):
         planner = Planner(
             q_learner=FittedQIteration(discount=gamma, resample=None, n_jobs=n_jobs),
             policy_learner=FittedPolicyForest(states="visited", n_states=1, min_samples_leaf=5, n_jobs=n_jobs),
+            n_estimators=10,
             warm_start=True,
+            most_iterations=MOST_ITERATIONS,
         )
         final = FittedPolicyForest(
             states="visited", q_learner=FittedQIteration(discount=gamma, n_jobs=n_jobs), n_jobs=n_jobs

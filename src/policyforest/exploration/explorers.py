@@ -6,11 +6,12 @@
 | greedy | never | as planned |
 | epsilon-greedy | never | as planned, but uniform with a chance epsilon that falls from episode to episode |
 | random | – | uniform |
-| disagreement | in every other episode | drawn from the trees of the policy forest, N(mean, standard deviation) |
+| disagreement | more and more rarely | drawn from the trees of the policy forest, N(mean, standard deviation) |
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -53,20 +54,21 @@ class Explorer:
     Parameters
     ----------
     name: what it is called.
-    optimism: the episodes whose plan is optimistic: "always", "alternate" (every other one) or "never".
+    optimism: the episodes whose plan is optimistic: "always", "alternate" (every other one), "fading" (the planned
+        episodes number 1, 3, 6, 10, 15, …: about sqrt(2 n) of n) or "never".
     draw: actions are drawn from the disagreement of the policy forest's trees.
     epsilon: the chance of a uniform action in each step.
     random_episodes: so many episodes begin with uniform actions; None: all of them.
     """
 
     name: str
-    optimism: Literal["always", "alternate", "never"] = "never"
+    optimism: Literal["always", "alternate", "fading", "never"] = "never"
     draw: bool = False
     epsilon: EpsilonSchedule | None = None
     random_episodes: int | None = 1
 
     def __post_init__(self) -> None:
-        one_of("optimism", self.optimism, ("always", "alternate", "never"))
+        one_of("optimism", self.optimism, ("always", "alternate", "fading", "never"))
         if self.random_episodes is not None:
             whole_number("random_episodes", self.random_episodes, at_least=1)
 
@@ -74,9 +76,14 @@ class Explorer:
         """What episode number `episode` is planned with."""
         if self.random_episodes is None or episode < self.random_episodes:
             return "random"
-        if self.optimism == "alternate":
-            return "optimistic" if (episode - self.random_episodes) % 2 == 0 else "plain"
-        return "optimistic" if self.optimism == "always" else "plain"
+        number = episode - self.random_episodes + 1
+        optimistic = {
+            "always": True,
+            "alternate": number % 2 == 1,
+            "fading": math.isqrt(8 * number + 1) ** 2 == 8 * number + 1,  # triangular numbers
+            "never": False,
+        }
+        return "optimistic" if optimistic[self.optimism] else "plain"
 
     def action(self, behaviour: Behaviour | None, state: Floats, episode: int, rng: np.random.Generator) -> Floats:
         """The action in a state; without a plan, a uniform one is drawn by the caller."""
@@ -120,7 +127,7 @@ def explorer(name: str, *, epsilon: EpsilonSchedule | None = None) -> Explorer:
     """An explorer by its name."""
     one_of("agent", name, EXPLORERS)
     if name == "disagreement":
-        return Explorer(name, optimism="alternate", draw=True)
+        return Explorer(name, optimism="fading", draw=True)
     if name == "epsilon-greedy":
         return Explorer(name, epsilon=epsilon or EpsilonSchedule())
     return Explorer(

@@ -45,7 +45,9 @@ class Planner:
     update: the optimistic rule, "leaves" or "targets".
     optimistic_value: "discounted", R_max / (1 - gamma), or "printed", R_max.
     n_estimators, max_points, enough: of the knownness forest.
-    warm_start: begin with the values of the last plan of the same kind.
+    warm_start: a plan without optimism begins with the values of the last one; optimistic ones always begin anew,
+        since optimism that was disproved must not linger.
+    most_iterations: no plan takes more, whatever its horizon; with `warm_start` the next goes on from there.
     """
 
     q_learner: FittedQIteration = field(default_factory=lambda: FittedQIteration(resample=None))
@@ -57,6 +59,7 @@ class Planner:
     max_points: int = 10
     enough: float | None = None
     warm_start: bool = False
+    most_iterations: int | None = None
 
     def __post_init__(self) -> None:
         one_of("knownness", self.knownness, ("density", "original"))
@@ -84,13 +87,13 @@ class Planner:
         started = time.perf_counter()
         optimism = None if task.known is None else self._optimism(task.known, task.r_max)
         q_learner = replace(self.q_learner, random_state=task.seed)
-        q, values = q_learner.iterate(task.samples, start=task.start, optimism=optimism)
+        q, values = q_learner.iterate(task.samples, start=task.start, optimism=optimism, most=self.most_iterations)
         policy = replace(self.policy_learner, random_state=task.seed).fit(q)
         return Plan(task, q, policy, values, time.perf_counter() - started)
 
     def start(self, last: Plan | None, samples: Transitions) -> Floats | None:
         """The values to begin with: those of the last plan, and its Q function's at the samples it has not seen."""
-        if last is None or not self.warm_start:
+        if last is None or not self.warm_start or last.task.known is not None:
             return None
         newer = samples[len(last.task.samples) :]
         ahead = newer.next_states[~newer.terminals]
