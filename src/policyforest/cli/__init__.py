@@ -1,4 +1,4 @@
-"""The command line: ``policyforest learn | evaluate | show | export | bench | reproduce | doctor``, a file for each.
+"""The command line: ``policyforest learn | explore | evaluate | show | export | bench | reproduce | doctor``.
 
 What a user got wrong is one line on standard error and the exit code 2; ``--debug`` shows where it arose.
 """
@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 from policyforest.cli.bench import bench
 from policyforest.cli.doctor import doctor
 from policyforest.cli.evaluate import evaluate
+from policyforest.cli.explore import explore
 from policyforest.cli.export import export
 from policyforest.cli.learn import learn
 from policyforest.cli.reproduce import reproduce
@@ -65,5 +66,5 @@ def _options(
     pass
 
 
-for command in (learn, evaluate, show, export, bench, reproduce, doctor):
+for command in (learn, explore, evaluate, show, export, bench, reproduce, doctor):
     main.command()(command)

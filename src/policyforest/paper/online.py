@@ -1,0 +1,178 @@
+"""Online learning (§ Online reinforcement learning): a cell is one trial, explored from nothing.
+
+Each trial makes ten policies from its samples; all are judged, and one is chosen by a few validation episodes. The rows
+of the table: "mean of 10" averages over the policies of a trial, "worst of 10" is the worst of them, and "chosen of 10"
+the one that validation keeps.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from policyforest.collection import collect
+from policyforest.evaluation import evaluate
+from policyforest.exploration import make_agent
+from policyforest.exploration.agents import paper_planner
+from policyforest.exploration.planner import PlanInput, knownness_box
+from policyforest.exploration.selection import VALIDATION_SEED
+from policyforest.paper.cells import Study
+from policyforest.presets import named_problem
+
+N_POLICIES = 10
+VALIDATION_EPISODES = 10
+EVALUATION_SEED = 1
+
+
+def explore_and_evaluate(
+    seed: int, *, problem: str, agent: str, episodes: int, evaluation_episodes: int, **settings: Any
+) -> dict[str, Any]:
+    """One trial: explore, learn ten policies, judge them all."""
+    env = gym.make(named_problem(problem).id)
+    started = time.process_time()
+    explorer = make_agent(agent, env, seed=seed, discount=named_problem(problem).discount, **settings)
+    explorer.learn(episodes=episodes)
+    explored = time.process_time()
+    policies = explorer.policies(N_POLICIES)
+    learned = time.process_time()
+    validated = [evaluate(p, env, episodes=VALIDATION_EPISODES, seed=VALIDATION_SEED + seed).mean for p in policies]
+    judged = [evaluate(p, env, episodes=evaluation_episodes, seed=EVALUATION_SEED) for p in policies]
+    returns = np.array([j.mean for j in judged])
+    rows = {"mean of 10": None, "worst of 10": int(returns.argmin()), "chosen of 10": int(np.argmax(validated))}
+    result: dict[str, Any] = {"samples": len(explorer.transitions)}
+    for name, i in rows.items():
+        chosen = judged if i is None else [judged[i]]
+        result[name] = {
+            "return": float(np.mean([j.mean for j in chosen])),
+            "worst_episode": min(j.worst for j in chosen),
+            "steps": float(np.mean([j.lengths.mean() for j in chosen])),
+        }
+    result["mean of 10"] |= {
+        "returns": returns.tolist(),
+        "training_returns": [report.episode_return for report in explorer.log],
+        "explore_seconds": explored - started,
+        "policy_seconds": (learned - explored) / N_POLICIES,
+    }
+    return result
+
+
+def plan_once(seed: int, *, samples: int, horizon: int) -> dict[str, Any]:
+    """Seconds of one optimistic plan with the paper's settings on one thread, knownness and policy included."""
+    env = gym.make(named_problem("inverted-pendulum-6kg").id)
+    data = collect(env, steps=samples, seed=seed)
+    planner = paper_planner(0.95, horizon)
+    known = planner.knownness_forest(knownness_box(data), seed)
+    known.insert(np.concatenate([data.states, data.actions], axis=1))
+    plan = min((planner.plan(PlanInput(data, seed, None, known, 0.0)) for _ in range(3)), key=lambda p: p.seconds)
+    return {"samples": len(data), "plan": {"return": plan.seconds, "steps": float(horizon)}}
+
+
+def _study(name: str, title: str, quick: int, full: int, seconds: float, **cell: Any) -> Study:
+    return Study(name, title, partial(explore_and_evaluate, **cell), {"quick": quick, "paper": full}, seconds)
+
+
+SWING_UP: dict[str, Any] = {"problem": "swing-up", "episodes": 100, "evaluation_episodes": 10}
+# Training episodes of the pendulum end after 100 steps; those by which it is judged, after 3,000.
+PENDULUM: dict[str, Any] = {"problem": "inverted-pendulum-6kg", "episodes": 100, "evaluation_episodes": 50, "max_steps": 100}
+CAR: dict[str, Any] = {"problem": "MountainCarContinuous-v0", "episodes": 30, "evaluation_episodes": 50}
+
+STUDIES = {
+    study.name: study
+    for study in (
+        _study(
+            "swing-up-ours",
+            "Swing-up, 100 episodes, our explorer",
+            1,
+            5,
+            200,
+            agent="disagreement",
+            r_max=0.0,
+            **SWING_UP,
+        ),
+        _study(
+            "swing-up-mre",
+            "Swing-up, MRE as in the paper: density, leaves",
+            1,
+            5,
+            350,
+            agent="mre",
+            r_max=0.0,
+            **SWING_UP,
+        ),
+        _study(
+            "swing-up-mre-density-targets",
+            "Swing-up, MRE with the paper's knownness and the original update",
+            *(1, 5, 200),
+            agent="mre",
+            update="targets",
+            r_max=0.0,
+            **SWING_UP,
+        ),
+        _study(
+            "swing-up-mre-original-leaves",
+            "Swing-up, MRE with the original knownness and the paper's update",
+            *(1, 5, 350),
+            agent="mre",
+            knownness="original",
+            r_max=0.0,
+            **SWING_UP,
+        ),
+        _study(
+            "swing-up-mre-original",
+            "Swing-up, the original MRE: its knownness, its update",
+            *(1, 5, 200),
+            agent="mre",
+            knownness="original",
+            update="targets",
+            r_max=0.0,
+            **SWING_UP,
+        ),
+        _study("swing-up-random", "Swing-up, 100 random episodes", 1, 5, 60, agent="random", **SWING_UP),
+        _study(
+            "swing-up-epsilon-greedy",
+            "Swing-up, epsilon-greedy, 1 to 0.1",
+            1,
+            5,
+            150,
+            agent="epsilon-greedy",
+            **SWING_UP,
+        ),
+        _study("swing-up-greedy", "Swing-up, greedy", 1, 5, 150, agent="greedy", **SWING_UP),
+        _study(
+            "pendulum-online-ours",
+            "Inverted Pendulum, 6 kg, 100 episodes, our explorer",
+            *(1, 10, 250),
+            agent="disagreement",
+            r_max=0.0,
+            **PENDULUM,
+        ),
+        _study(
+            "pendulum-online-mre",
+            "Inverted Pendulum, 6 kg, 100 episodes, MRE as in the paper",
+            *(1, 10, 150),
+            agent="mre",
+            horizon=15,
+            r_max=0.0,
+            **PENDULUM,
+        ),
+        _study(
+            "mountain-car-ours",
+            "MountainCarContinuous-v0, 30 episodes, our explorer",
+            *(1, 10, 300),
+            agent="disagreement",
+            r_max=100.0,
+            **CAR,
+        ),
+        Study(
+            "planning-time",
+            "Seconds of a plan at 1,200 samples, horizon 15, 25 trees, the paper's settings, one thread",
+            partial(plan_once, samples=1_200, horizon=15),
+            {"quick": 3, "paper": 10},
+            seconds=2.0,
+        ),
+    )
+}

@@ -1,0 +1,69 @@
+"""``policyforest explore``: runs, goes on, refuses."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+import policyforest as pf
+from policyforest.cli import main
+
+OPTIONS = ["--max-steps", "10", "--policies", "1", "--validation-episodes", "1", "--jobs", "1", "--r-max", "0"]
+
+
+@pytest.fixture
+def call(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words):
+        return CliRunner().invoke(main, ["explore", "inverted-pendulum-6kg", *OPTIONS, *words])
+
+    return run
+
+
+def test_it_shows_a_line_an_episode_and_saves_the_best_policy(call, tmp_path):
+    done = call("--episodes", "3", "--agent", "mre", "--output", "best.pforest", "--tensorboard", "curves")
+    assert done.exit_code == 0, done.output
+    assert [line.split()[:2] for line in done.stdout.splitlines()[1:4]] == [
+        ["1", "random"],
+        ["2", "optimistic"],
+        ["3", "optimistic"],
+    ]
+    assert "coverage" in done.stdout.splitlines()[0]
+    assert pf.load(tmp_path / "best.pforest").info.problem == "policyforest/InvertedPendulum6kg-v0"
+    assert list((tmp_path / "curves").iterdir())
+
+
+def test_a_run_directory_is_gone_on_with(call, tmp_path):
+    whole = json.loads(call("--episodes", "4", "--json").stdout)
+    assert call("--episodes", "2", "--run-dir", "run").exit_code == 0
+    again = call("--episodes", "4", "--run-dir", "run", "--json")
+    assert again.exit_code == 0, again.output
+    found = json.loads(again.stdout)
+    assert found["returns"] == whole["returns"]
+    assert found["evaluation"] == whole["evaluation"]
+
+
+def test_other_settings_on_the_same_directory_are_refused(call, tmp_path):
+    assert call("--episodes", "1", "--run-dir", "run", "--agent", "random").exit_code == 0
+    other = call("--episodes", "2", "--run-dir", "run", "--agent", "random", "--seed", "7")
+    assert other.exit_code == 2
+    assert "seed is 0 there and 7 here" in other.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--agent", "other"], "agent: is 'other'"),
+        (["--output", "policy.txt"], "--output"),
+        (["--episodes", "0"], "episodes"),
+        (["--r-max", "-5", "--agent", "mre"], "r_max: is -5"),
+    ],
+)
+def test_bad_options_are_one_line(call, words, message):
+    done = call(*words)
+    assert done.exit_code == 2
+    assert message in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
