@@ -27,7 +27,7 @@ def test_every_explorer_runs_under_the_same_loop(name):
     assert seen[-1].episode_return == pytest.approx(agent.transitions.rewards[agent.transitions.episodes == 3].sum())
     assert 0.0 < seen[-1].coverage <= 1.0
     expected = {
-        "disagreement": ["random", "optimistic", "plain", "optimistic"],  # planned episodes 1 and 3
+        "disagreement": ["random"] + ["optimistic"] * 3,
         "mre": ["random"] + ["optimistic"] * 3,
         "random": ["random"] * 4,
     }
@@ -249,6 +249,13 @@ def test_an_unbounded_state_gets_its_box_from_the_data():
     agent = small_agent(env, max_steps=20, r_max=0.0).learn(episodes=3)
     assert len(agent.known) == 60
     np.testing.assert_array_equal(agent.known.box[0], agent.transitions.state_box()[0])
+
+
+def test_optimism_fades_or_alternates():
+    fading, alternate = (Explorer("x", optimism=o, random_episodes=1) for o in ("fading", "alternate"))
+    kinds = [fading.kind(e) == "optimistic" for e in range(1, 101)]
+    assert [sum(kinds[:n]) for n in (4, 12, 30, 100)] == [4, 8, 13, 21]
+    assert [alternate.kind(e) for e in range(4)] == ["random", "optimistic", "plain", "optimistic"]
 
 
 def test_explorers_refuse_what_they_do_not_know():

@@ -20,8 +20,10 @@ from policyforest.fitted_q import FittedQIteration
 from policyforest.knownness import Form
 from policyforest.presets import DISCOUNT, named_problem
 
-# Of a plan of ours: as far as optimism must see to find MountainCar's goal, and no farther, because it costs time.
-MOST_ITERATIONS = 120
+# Of our own planning. A part of the box is known when it is as dense as so many points spread evenly.
+ENOUGH_POINTS = 1_000.0
+# Plans without optimism go on from the last one, so that this bounds the time and not how far they see in the end.
+MOST_ITERATIONS = 60
 
 System = gym.Env[Any, Any] | Problem
 RunDir = str | os.PathLike[str] | None
@@ -98,14 +100,16 @@ class BaselineExploration(ExploringAgent):
 
 
 class DisagreementExploration(ExploringAgent):
-    """Our own: actions drawn from the disagreement of the policy forest's trees, and optimism in every other episode.
+    """Our own: actions drawn from the disagreement of the policy forest's trees, and optimism that fades.
 
     Why it works. (1) Where the trees of the policy forest disagree, what is best is not known yet, and where they agree
     there is nothing to try: N(mean, standard deviation) of their answers explores just there, and fades by itself.
-    (2) Optimism alone finds rewards that nothing points to (a goal that was never reached), but in the density ratio it
-    never ends; so it has every other episode, and the others exploit what it found. (3) Plans begin with the values of
-    the last plan of their kind: a few iterations after each episode follow the samples, and the horizon grows with
-    the run, until the values have settled. (4) The final policies come from the samples and a model of them.
+    (2) Optimism finds rewards that nothing points to, such as a goal that was never reached; but the density ratio
+    never saturates, and the optimism of MRE never ends. Here it fades twice: knownness is measured against at most
+    `ENOUGH_POINTS` points, and ever fewer episodes are optimistic; all others exploit what was found. Its value is R_max
+    and not R_max / (1 - gamma), beside which a goal of R_max would not be seen. (3) Plans without optimism begin with
+    the values of the last one: a few iterations after each episode follow the samples, and the horizon grows with the
+    run. (4) The final policies come from the samples and, while these are few, a model of them.
     """
 
     def __init__(
@@ -124,6 +128,8 @@ class DisagreementExploration(ExploringAgent):
             q_learner=FittedQIteration(discount=gamma, resample=None, n_jobs=n_jobs),
             policy_learner=FittedPolicyForest(states="visited", n_states=1, min_samples_leaf=5, n_jobs=n_jobs),
             n_estimators=10,
+            enough=ENOUGH_POINTS,
+            optimistic_value="printed",
             warm_start=True,
             most_iterations=MOST_ITERATIONS,
         )

@@ -26,6 +26,8 @@ from policyforest.q_function import states_in_box
 from policyforest.spaces import bounds
 
 Kind = Literal["random", "plain", "optimistic"]
+# Episodes after which half of them are optimistic. MountainCar's goal was found in 1 to 7 optimistic episodes (7 seeds).
+FADING = 8.0
 EXPLORERS = ("disagreement", "mre", "epsilon-greedy", "greedy", "random")
 
 
@@ -54,8 +56,8 @@ class Explorer:
     Parameters
     ----------
     name: what it is called.
-    optimism: the episodes whose plan is optimistic: "always", "alternate" (every other one), "fading" (the planned
-        episodes number 1, 3, 6, 10, 15, …: about sqrt(2 n) of n) or "never".
+    optimism: the episodes whose plan is optimistic: "always", "alternate" (every other one), "fading" (all at first,
+        then ever fewer: of n planned episodes 8 ln(1 + n / 8), one in 1 + n / 8 at the n-th) or "never".
     draw: actions are drawn from the disagreement of the policy forest's trees.
     epsilon: the chance of a uniform action in each step.
     random_episodes: so many episodes begin with uniform actions; None: all of them.
@@ -80,7 +82,7 @@ class Explorer:
         optimistic = {
             "always": True,
             "alternate": number % 2 == 1,
-            "fading": math.isqrt(8 * number + 1) ** 2 == 8 * number + 1,  # triangular numbers
+            "fading": _faded(number) > _faded(number - 1),
             "never": False,
         }
         return "optimistic" if optimistic[self.optimism] else "plain"
@@ -91,6 +93,11 @@ class Explorer:
         if self.epsilon is not None and rng.random() < self.epsilon(episode):
             return uniform_action(behaviour.policy.action_space, rng)
         return behaviour.draw(state, rng) if self.draw else behaviour.policy.act(state)
+
+
+def _faded(n: int) -> int:
+    """How many of n planned episodes are optimistic: 4 of the first 4, 8 of 12, 13 of 30, 21 of 100."""
+    return math.ceil(FADING * math.log(1.0 + n / FADING))
 
 
 class Behaviour:

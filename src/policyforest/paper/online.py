@@ -77,7 +77,12 @@ def _study(name: str, title: str, quick: int, full: int, seconds: float, **cell:
 
 SWING_UP: dict[str, Any] = {"problem": "swing-up", "episodes": 100, "evaluation_episodes": 10}
 # Training episodes of the pendulum end after 100 steps; those by which it is judged, after 3,000.
-PENDULUM: dict[str, Any] = {"problem": "inverted-pendulum-6kg", "episodes": 100, "evaluation_episodes": 50, "max_steps": 100}
+PENDULUM: dict[str, Any] = {
+    "problem": "inverted-pendulum-6kg",
+    "episodes": 100,
+    "evaluation_episodes": 50,
+    "max_steps": 100,
+}
 CAR: dict[str, Any] = {"problem": "MountainCarContinuous-v0", "episodes": 30, "evaluation_episodes": 50}
 
 STUDIES = {
