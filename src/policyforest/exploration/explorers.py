@@ -26,7 +26,7 @@ from policyforest.q_function import states_in_box
 from policyforest.spaces import bounds
 
 Kind = Literal["random", "plain", "optimistic"]
-# Episodes after which half of them are optimistic. MountainCar's goal was found in 1 to 7 optimistic episodes (7 seeds).
+# Episodes after which half of them are optimistic. MountainCar's goal took 1 to 7 optimistic episodes (7 seeds).
 FADING = 8.0
 EXPLORERS = ("disagreement", "mre", "epsilon-greedy", "greedy", "random")
 
