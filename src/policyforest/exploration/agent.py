@@ -300,8 +300,13 @@ class ExploringAgent:
         return self
 
     def policies(self, n: int = 10) -> list[Policy]:
-        """n different Fitted Policy Forests from the gathered samples, without optimism."""
-        return policies(self.final, self.transitions, n, self.seed)
+        """n different Fitted Policy Forests from the gathered samples, without optimism.
+
+        Where plans go on from one another, so do these: they begin with the last Q function without optimism."""
+        learner, last = self.final, self._plans.get("plain")
+        if self.planner.warm_start and last is not None:
+            learner = replace(learner, q_learner=replace(learner.q_learner, warm_start=last.q))
+        return policies(learner, self.transitions, n, self.seed)
 
     def best_policy(self, n: int = 10, validation_episodes: int = 10) -> Policy:
         """The best of n policies: by `validation_episodes` episodes each, as the paper proposes; without an
