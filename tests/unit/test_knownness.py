@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
@@ -81,3 +83,16 @@ def test_points_outside_are_refused_and_none_is_taken(points, message):
 def test_bad_arguments_are_named(arguments, message):
     with pytest.raises(ValueError, match=message):
         pf.KnownnessForest(**{"box": UNIT, **arguments})
+
+
+def test_insertions_and_queries_are_fast():
+    """0.9 s and 3 µs on one core (benchmarks/bench_knownness.py); the bounds leave room for a busy one."""
+    rng = np.random.default_rng(0)
+    forest = pf.KnownnessForest([[0.0, 1.0]] * 3)
+    points = rng.random((100_000, 3))
+    started = time.process_time()
+    forest.insert(points)
+    inserted = time.process_time()
+    forest.knownness(points[::10])
+    assert inserted - started < 5.0
+    assert (time.process_time() - inserted) / 10_000 < 20e-6
