@@ -22,8 +22,8 @@ from policyforest.presets import DISCOUNT, named_problem
 
 # Of our own planning. A part of the box is known when it is as dense as so many points spread evenly.
 ENOUGH_POINTS = 1_000.0
-# Plans without optimism go on from the last one, so that this bounds the time and not how far they see in the end.
-MOST_ITERATIONS = 60
+# A plan that goes on from the last one needs fewer iterations: this bounds its time, not how far it sees in the end.
+MOST_ITERATIONS, MOST_WARM_ITERATIONS = 60, 20
 
 System = gym.Env[Any, Any] | Problem
 RunDir = str | os.PathLike[str] | None
@@ -109,7 +109,7 @@ class DisagreementExploration(ExploringAgent):
     `ENOUGH_POINTS` points, and ever fewer episodes are optimistic; the others exploit. Its value is R_max
     and not R_max / (1 - gamma), beside which a goal of R_max would not be seen. (3) Plans without optimism begin with
     the values of the last one: a few iterations after each episode follow the samples, and the horizon grows with the
-    run. (4) The final policies come from the samples and, while these are few, a model of them.
+    run. (4) The final policies have larger leaves, and while samples are few they also learn from a model of them.
     """
 
     def __init__(
@@ -125,16 +125,21 @@ class DisagreementExploration(ExploringAgent):
     ) -> None:
         gamma = _discount(system, discount)
         planner = Planner(
-            q_learner=FittedQIteration(discount=gamma, resample=None, n_jobs=n_jobs),
+            q_learner=FittedQIteration(discount=gamma, min_samples_leaf=2, resample=None, n_jobs=n_jobs),
             policy_learner=FittedPolicyForest(states="visited", n_states=1, min_samples_leaf=5, n_jobs=n_jobs),
             n_estimators=10,
             enough=ENOUGH_POINTS,
             optimistic_value="printed",
             warm_start=True,
             most_iterations=MOST_ITERATIONS,
+            most_warm_iterations=MOST_WARM_ITERATIONS,
         )
+        # Larger leaves than while exploring: small ones must not miss what is new, these must not learn the noise.
         final = FittedPolicyForest(
-            states="visited", q_learner=FittedQIteration(discount=gamma, n_jobs=n_jobs), n_jobs=n_jobs
+            states="visited",
+            min_samples_leaf=100,
+            q_learner=FittedQIteration(discount=gamma, min_samples_leaf=4, n_jobs=n_jobs),
+            n_jobs=n_jobs,
         )
         super().__init__(
             system,

@@ -47,7 +47,8 @@ class Planner:
     n_estimators, max_points, enough: of the knownness forest.
     warm_start: a plan without optimism begins with the values of the last one; optimistic ones always begin anew,
         since optimism that was disproved must not linger.
-    most_iterations: no plan takes more, whatever its horizon; with `warm_start` the next goes on from there.
+    most_iterations: no plan takes more, whatever its horizon.
+    most_warm_iterations: nor more than this one that begins with values, since the next goes on from there.
     """
 
     q_learner: FittedQIteration = field(default_factory=lambda: FittedQIteration(resample=None))
@@ -60,6 +61,7 @@ class Planner:
     enough: float | None = None
     warm_start: bool = False
     most_iterations: int | None = None
+    most_warm_iterations: int | None = None
 
     def __post_init__(self) -> None:
         one_of("knownness", self.knownness, ("density", "original"))
@@ -87,7 +89,8 @@ class Planner:
         started = time.perf_counter()
         optimism = None if task.known is None else self._optimism(task.known, task.r_max)
         q_learner = replace(self.q_learner, random_state=task.seed)
-        q, values = q_learner.iterate(task.samples, start=task.start, optimism=optimism, most=self.most_iterations)
+        most = self.most_iterations if task.start is None else self.most_warm_iterations
+        q, values = q_learner.iterate(task.samples, start=task.start, optimism=optimism, most=most)
         policy = replace(self.policy_learner, random_state=task.seed).fit(q)
         return Plan(task, q, policy, values, time.perf_counter() - started)
 
