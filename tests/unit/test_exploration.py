@@ -241,6 +241,14 @@ def test_agents_by_name_take_a_system_without_an_environment(name):
     assert agent.planner.q_learner.discount == 0.9
 
 
+def test_a_pair_of_spaces_is_a_system():
+    agent = pf.MultiResolutionExploration((Corridor.observation_space, Corridor.action_space))
+    agent.begin_episode()
+    assert agent.act([0.5]).shape == (1,)
+    with pytest.raises(TypeError, match="pair of spaces"):
+        pf.MultiResolutionExploration("policyforest/SwingUp-v0")
+
+
 def test_an_unbounded_state_gets_its_box_from_the_data():
     env = gym.make("Pendulum-v1")
     env = gym.wrappers.TransformObservation(

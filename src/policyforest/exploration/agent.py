@@ -26,7 +26,7 @@ from policyforest.episodes import Episode, random_streams
 from policyforest.exploration.explorers import Behaviour, Explorer, Kind, uniform_action
 from policyforest.exploration.loop import learn
 from policyforest.exploration.planner import Plan, PlanInput, Planner, checked_r_max, knownness_box, learner_settings
-from policyforest.exploration.problem import Problem
+from policyforest.exploration.problem import Problem, System
 from policyforest.exploration.run_directory import EpisodeReport, RunDirectory
 from policyforest.exploration.selection import best_by_validation, best_on_samples, policies
 from policyforest.fitted_policy import FittedPolicyForest
@@ -41,7 +41,7 @@ class ExploringAgent:
 
     Parameters
     ----------
-    problem: the spaces of the system, or an environment.
+    problem: an environment, a `Problem`, or the two spaces of a system, (observations, actions).
     explorer, planner: who acts, and how it is planned.
     final: how `policies` learns from the gathered samples; default: the planner's learners, without optimism.
     r_max: the largest reward that a step can pay; None: the largest seen so far.
@@ -52,7 +52,7 @@ class ExploringAgent:
 
     def __init__(
         self,
-        problem: Problem | gym.Env[Any, Any],
+        problem: System,
         explorer: Explorer,
         planner: Planner,
         *,
@@ -63,7 +63,7 @@ class ExploringAgent:
         run_dir: str | os.PathLike[str] | None = None,
     ) -> None:
         self.env = problem if isinstance(problem, gym.Env) else None
-        self.problem = Problem.of_env(problem) if isinstance(problem, gym.Env) else problem
+        self.problem = Problem.of(problem)
         self.explorer, self.planner = explorer, planner
         self.final = final or replace(planner.policy_learner, q_learner=planner.q_learner)
         self.max_steps = None if max_steps is None else whole_number("max_steps", max_steps, at_least=1)

@@ -1,6 +1,6 @@
 """Agents that are ready to use: the paper's, ours, and those to compare them with.
 
-Each takes an environment, or the spaces of a system that has none (`Problem.of_spaces`).
+Each takes an environment, or the spaces of a system that has none (`Problem.of_spaces` tells more of it).
 """
 
 from __future__ import annotations
@@ -8,13 +8,11 @@ from __future__ import annotations
 import os
 from typing import Any
 
-import gymnasium as gym
-
 from policyforest.arguments import one_of
 from policyforest.exploration.agent import ExploringAgent
 from policyforest.exploration.explorers import EXPLORERS, EpsilonSchedule, Explorer, explorer
 from policyforest.exploration.planner import OptimisticValue, Planner, Update
-from policyforest.exploration.problem import Problem
+from policyforest.exploration.problem import Problem, System
 from policyforest.fitted_policy import FittedPolicyForest
 from policyforest.fitted_q import FittedQIteration
 from policyforest.knownness import Form
@@ -25,7 +23,6 @@ ENOUGH_POINTS = 1_000.0
 # A plan that goes on from the last one needs fewer iterations: this bounds its time, not how far it sees in the end.
 MOST_ITERATIONS, MOST_WARM_ITERATIONS = 60, 20
 
-System = gym.Env[Any, Any] | Problem
 RunDir = str | os.PathLike[str] | None
 
 
@@ -36,7 +33,7 @@ class MultiResolutionExploration(ExploringAgent):
 
     Parameters
     ----------
-    system: an environment, or a `Problem`.
+    system: an environment, a `Problem`, or the two spaces of a system, (observations, actions).
     knownness: "density" (the paper's) or "original" (Nouri and Littman's).
     update: "leaves" blends the leaves of every tree of every iteration, "targets" the targets of the samples.
     r_max: the largest reward of a step; None: the largest seen so far.
@@ -199,5 +196,5 @@ def make_agent(name: str, system: System, **settings: Any) -> ExploringAgent:
 def _discount(system: System, given: float | None) -> float:
     if given is not None:
         return given
-    id = system.id if isinstance(system, Problem) else ("" if system.spec is None else system.spec.id)
+    id = Problem.of(system).id
     return named_problem(id).discount if id else DISCOUNT

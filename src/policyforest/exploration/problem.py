@@ -47,6 +47,17 @@ class Problem:
         return cls(observations, actions, sides, dict(periodic or {}), id)
 
     @classmethod
+    def of(cls, system: System) -> Problem:
+        """The problem of an environment, of a pair (observations, actions) of spaces, or itself."""
+        if isinstance(system, Problem):
+            return system
+        if isinstance(system, gym.Env):
+            return cls.of_env(system)
+        if isinstance(system, tuple) and len(system) == 2:
+            return cls.of_spaces(*system)
+        raise TypeError(f"system: is {system!r}, must be an environment, a Problem or a pair of spaces")
+
+    @classmethod
     def of_env(cls, env: gym.Env[Any, Any]) -> Problem:
         """What an environment tells of itself."""
         player = EpisodePlayer(env, None)
@@ -94,6 +105,9 @@ class Problem:
             state_limits=self.state_limits,
             periodic=self.periodic,
         )
+
+
+System = gym.Env[Any, Any] | Problem | tuple[Box, Box]
 
 
 def _kwargs(spec: EnvSpec) -> dict[str, Any]:
