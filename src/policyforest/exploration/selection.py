@@ -10,6 +10,7 @@ import gymnasium as gym
 import numpy as np
 
 from policyforest.arguments import whole_number
+from policyforest.dynamics_forest import ENOUGH_SAMPLES
 from policyforest.evaluation import evaluate
 from policyforest.fitted_policy import FittedPolicyForest
 from policyforest.fitted_q import FittedQIteration
@@ -25,6 +26,9 @@ VALIDATION_SEED = 1_000_003
 def policies(learner: FittedPolicyForest, samples: Transitions, n: int, seed: int) -> list[Policy]:
     """n policies whose forests were grown with different seeds."""
     number = whole_number("n", n, at_least=1)
+    if learner.q_learner.resample == "auto" and len(samples) >= ENOUGH_SAMPLES:
+        # The answer would be not to resample: do not fit a model n times to learn that.
+        learner = replace(learner, q_learner=replace(learner.q_learner, resample=None))
     seeds = np.random.SeedSequence([seed, 1]).generate_state(number, np.uint64).tolist()
     return [
         replace(learner, random_state=s, q_learner=replace(learner.q_learner, random_state=s)).fit(samples)
