@@ -122,8 +122,10 @@ class DisagreementExploration(ExploringAgent):
     ) -> None:
         gamma = _discount(system, discount)
         planner = Planner(
-            q_learner=FittedQIteration(discount=gamma, min_samples_leaf=2, resample=None, n_jobs=n_jobs),
-            policy_learner=FittedPolicyForest(states="visited", n_states=1, min_samples_leaf=5, n_jobs=n_jobs),
+            q_learner=FittedQIteration(discount=gamma, n_averaged=1, min_samples_leaf=2, resample=None, n_jobs=n_jobs),
+            policy_learner=FittedPolicyForest(
+                states="visited", n_states=1, n_estimators=25, min_samples_leaf=5, n_jobs=n_jobs
+            ),
             n_estimators=10,
             enough=ENOUGH_POINTS,
             optimistic_value="printed",
@@ -134,8 +136,9 @@ class DisagreementExploration(ExploringAgent):
         # Larger leaves than while exploring: small ones must not miss what is new, these must not learn the noise.
         final = FittedPolicyForest(
             states="visited",
+            n_estimators=25,
             min_samples_leaf=100,
-            q_learner=FittedQIteration(discount=gamma, min_samples_leaf=4, n_jobs=n_jobs),
+            q_learner=FittedQIteration(discount=gamma, n_averaged=1, min_samples_leaf=4, n_jobs=n_jobs),
             n_jobs=n_jobs,
         )
         super().__init__(
@@ -172,7 +175,12 @@ def paper_planner(
             n_jobs=n_jobs,
         ),
         policy_learner=FittedPolicyForest(
-            states="visited", n_states=1, min_samples_leaf=20, min_variance=1e-4, n_jobs=n_jobs
+            states="visited",
+            n_states=1,
+            n_estimators=25,
+            min_samples_leaf=20,
+            min_variance=1e-4,
+            n_jobs=n_jobs,
         ),
         knownness=knownness,
         update=update,
