@@ -302,10 +302,12 @@ class ExploringAgent:
     def policies(self, n: int = 10) -> list[Policy]:
         """n different Fitted Policy Forests from the gathered samples, without optimism.
 
-        Where plans go on from one another, so do these: they begin with the last Q function without optimism."""
+        Where plans go on from one another, so do these: they begin with the last Q function without optimism, and take
+        as many iterations as such a plan may."""
         learner, last = self.final, self._plans.get("plain")
         if self.planner.warm_start and last is not None:
-            learner = replace(learner, q_learner=replace(learner.q_learner, warm_start=last.q))
+            horizon = self.planner.most_warm_iterations or learner.q_learner.horizon
+            learner = replace(learner, q_learner=replace(learner.q_learner, warm_start=last.q, horizon=horizon))
         return policies(learner, self.transitions, n, self.seed)
 
     def best_policy(self, n: int = 10, validation_episodes: int = 10) -> Policy:
