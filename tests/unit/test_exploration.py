@@ -166,6 +166,18 @@ def test_calls_out_of_order_are_refused():
     assert agent.transitions.terminals.tolist() == [True]
 
 
+def test_a_sample_ends_where_the_next_begins():
+    """A robot moves on between the end of a step and the next action."""
+    agent = small_agent(corridor_problem())
+    agent.begin_episode()
+    for seen, reached in ((0.0, 0.1), (0.12, 0.2)):
+        agent.act([seen])
+        agent.observe([0.1], 0.0, [reached], False)
+    agent.end_episode()
+    assert agent.transitions.states.ravel().tolist() == [0.0, 0.12]
+    assert agent.transitions.next_states.ravel().tolist() == [0.12, 0.2]
+
+
 def test_optimism_raises_what_is_not_known_by_either_rule():
     data = pf.collect(Corridor(), episodes=5, seed=0)
     known = pf.KnownnessForest([[-1, 1], [-0.2, 0.2]], n_estimators=5)

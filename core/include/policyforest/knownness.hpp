@@ -1,4 +1,5 @@
-// How well each part of the space of states and actions is known (§ Exploration): kd-trees that take points one by one.
+// How well each part of the space of states and actions is known (§ Exploration): kd-trees that take points one by
+// one.
 //
 // A leaf that would hold more than nu points is split. Points are kept once for all trees; a leaf is a chain of their
 // numbers. A leaf whose points are all the same cannot be split and keeps them all. `x <= v` goes to the lower child.
@@ -62,6 +63,7 @@ class KnownnessForest {
 
  private:
   class Inserter;
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
   // The leaves' `split` holds what their knownness is a multiple of, `child` their number in `leaves`.
   struct Leaf {
     double volume;           // as a share of the whole box

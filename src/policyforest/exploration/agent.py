@@ -21,18 +21,18 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import ArrayLike
 
-from policyforest.arguments import Floats, finite_array, whole_number
+from policyforest.arguments import Floats, whole_number
 from policyforest.episodes import Episode, random_streams
 from policyforest.exploration.explorers import Behaviour, Explorer, Kind, uniform_action
 from policyforest.exploration.loop import learn
 from policyforest.exploration.planner import Plan, PlanInput, Planner, checked_r_max, knownness_box, learner_settings
 from policyforest.exploration.problem import Problem, System
+from policyforest.exploration.recorder import Recorder
 from policyforest.exploration.run_directory import EpisodeReport, RunDirectory
 from policyforest.exploration.selection import best_by_validation, best_on_samples, policies
 from policyforest.fitted_policy import FittedPolicyForest
 from policyforest.knownness import KnownnessForest
 from policyforest.policy import Policy
-from policyforest.spaces import bounds
 from policyforest.transitions import Transitions
 
 
@@ -76,11 +76,7 @@ class ExploringAgent:
         self._behaviour: Behaviour | None = None  # replaced as a whole, by one assignment
         self._planning: threading.Thread | None = None
         self._failure: BaseException | None = None
-        self._rng: np.random.Generator | None = None  # of the running episode
-        self._states: list[Floats] = []
-        self._actions: list[Floats] = []
-        self._rewards: list[float] = []
-        self._ended = self._terminal = False
+        self._running: Recorder | None = None
         self.log: list[EpisodeReport] = []
         self.run: RunDirectory | None = None
         if run_dir is not None:
@@ -97,65 +93,50 @@ class ExploringAgent:
 
     def begin_episode(self, *, wait: bool = True) -> None:
         """Begins an episode; with `wait` False even while planning, under the policy that there is until it is done."""
-        if self._rng is not None:
+        if self._running is not None:
             raise RuntimeError("begin_episode: an episode is running; call end_episode or abandon_episode first")
         if wait:
             self.wait()
-        self._rng = random_streams(self.seed, self.n_episodes)[1]
-        self._states, self._actions, self._rewards = [], [], []
-        self._ended = self._terminal = False
+        self._running = Recorder(self.problem, random_streams(self.seed, self.n_episodes)[1])
 
     def act(self, state: ArrayLike) -> Floats:
         """The action in a state. Constant time; a plan that has become ready is used from the next call on."""
-        if self._rng is None or self._ended:
+        running = self._running
+        if running is None or running.ended:
             raise RuntimeError("act: no episode is running; call begin_episode first")
-        here = self._state("state", state)
-        if len(self._states) == len(self._actions):
-            self._states.append(here)
-        else:
-            self._states[-1] = here  # asked again, or observed anew
+        here = running.see(state)
         behaviour, kind = self._behaviour, self.explorer.kind(self.n_episodes)
         if behaviour is None or kind == "random":
-            return uniform_action(self.problem.action_space, self._rng)
-        return self.explorer.action(behaviour, here, self.n_episodes, self._rng)
+            return uniform_action(self.problem.action_space, running.rng)
+        return self.explorer.action(behaviour, here, self.n_episodes, running.rng)
 
     def observe(self, action: ArrayLike, reward: float, next_state: ArrayLike, terminal: bool) -> None:
         """What came of an action: the one that was really taken, the reward, the next state, and whether it ends the
         task (a time limit does not: call end_episode for that)."""
-        if self._rng is None or self._ended or len(self._states) != len(self._actions) + 1:
-            raise RuntimeError("observe: there was no act before it in this episode")
-        taken = finite_array("action", np.atleast_1d(np.asarray(action, dtype=np.float64)), 1)
-        box = bounds(self.problem.action_space)
-        if taken.shape != (len(box),) or not ((taken >= box[:, 0]) & (taken <= box[:, 1])).all():
-            raise ValueError(f"action: is {taken.tolist()}, must lie within {box.tolist()}")
-        paid = float(finite_array("reward", [reward], 1)[0])
-        if self.r_max is not None and paid > self.r_max:
-            raise ValueError(f"r_max: is {self.r_max}, must be at least the reward {paid} that was just seen")
-        self._states.append(self._state("next_state", next_state))
-        self._actions.append(taken)
-        self._rewards.append(paid)
-        self._ended = self._terminal = bool(terminal)
+        if self._running is None:
+            raise RuntimeError("observe: no episode is running; call begin_episode first")
+        if self.r_max is not None and reward > self.r_max:
+            raise ValueError(f"r_max: is {self.r_max}, must be at least the reward {reward} that was just seen")
+        self._running.took(action, reward, next_state, terminal)
 
     def abandon_episode(self) -> None:
         """Forgets the running episode; the finished ones are kept."""
-        self._rng = None
+        self._running = None
 
     def end_episode(self, *, background: bool = False) -> None:
         """Ends the episode and plans the next; `background`: in a thread, and `act` switches when it is ready.
 
         If the episode cannot be written to the run directory, the error is raised and nothing is lost: call again."""
-        if self._rng is None:
+        if self._running is None:
             raise RuntimeError("end_episode: no episode is running; call begin_episode first")
-        if not self._actions:
+        if len(self._running) == 0:
             raise RuntimeError("end_episode: nothing was observed; call abandon_episode to forget an empty episode")
         self.wait()
-        self._ended = True
-        states = np.array(self._states[: len(self._actions) + 1])
-        self._keep(Episode(states, np.array(self._actions), np.array(self._rewards), self._terminal), background)
+        self._keep(self._running.episode(), background)
 
     def keep_pending(self) -> None:
         """Keeps an episode that has ended but could not be written."""
-        if self._rng is not None and self._ended:
+        if self._running is not None and self._running.ended:
             self.end_episode()
 
     @property
@@ -206,7 +187,7 @@ class ExploringAgent:
         start = None if next_kind == "random" else self.planner.start(self._plans.get(next_kind), samples)
         if self.run is not None:
             self.run.add(self.n_episodes, episode, next_kind, start)
-        self._rng = None
+        self._running = None
         self._take(episode, part)
         seconds = 0.0 if next_kind == "random" else self._plan_next(next_kind, self._task(next_kind, start), background)
         self.log.append(self._report(kind, seconds))
@@ -317,9 +298,3 @@ class ExploringAgent:
         if self.env is None:
             return best_on_samples(candidates, self.transitions, self.planner.q_learner)
         return best_by_validation(candidates, self.env, validation_episodes, self.seed)
-
-    def _state(self, name: str, value: ArrayLike) -> Floats:
-        state = finite_array(name, value, 1)
-        if state.shape != self.problem.observation_space.shape:
-            raise ValueError(f"{name}: has shape {state.shape}, must have {self.problem.observation_space.shape}")
-        return state.copy()

@@ -1,0 +1,63 @@
+"""The episode that is running: what was seen and done so far."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from policyforest.arguments import Floats, finite_array
+from policyforest.episodes import Episode
+from policyforest.exploration.problem import Problem
+from policyforest.spaces import bounds
+
+
+class Recorder:
+    """Collects states, actions and rewards of one episode, and checks them."""
+
+    def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
+        self._problem = problem
+        self.rng = rng
+        """The random numbers of this episode"""
+        self.ended = False
+        """Nothing more may happen in it: it is terminal, or `episode` was called"""
+        self._terminal = False
+        self._states: list[Floats] = []
+        self._actions: list[Floats] = []
+        self._rewards: list[float] = []
+
+    def __len__(self) -> int:
+        return len(self._actions)
+
+    def see(self, state: ArrayLike) -> Floats:
+        """The state in which the next action is taken. It is also where the last step has led, whatever was observed
+        right after that: a sample ends where the next begins."""
+        here = self._state("state", state)
+        del self._states[len(self._actions) :]
+        self._states.append(here)
+        return here
+
+    def took(self, action: ArrayLike, reward: float, next_state: ArrayLike, terminal: bool) -> None:
+        """What came of an action."""
+        if self.ended or len(self._states) != len(self._actions) + 1:
+            raise RuntimeError("observe: there was no act before it in this episode")
+        taken = finite_array("action", np.atleast_1d(np.asarray(action, dtype=np.float64)), 1)
+        box = bounds(self._problem.action_space)
+        if taken.shape != (len(box),) or not ((taken >= box[:, 0]) & (taken <= box[:, 1])).all():
+            raise ValueError(f"action: is {taken.tolist()}, must lie within {box.tolist()}")
+        paid = float(finite_array("reward", [reward], 1)[0])
+        self._states.append(self._state("next_state", next_state))
+        self._actions.append(taken)
+        self._rewards.append(paid)
+        self.ended = self._terminal = bool(terminal)
+
+    def episode(self) -> Episode:
+        """All of it; it has ended now."""
+        self.ended = True
+        states = np.array(self._states[: len(self) + 1])
+        return Episode(states, np.array(self._actions), np.array(self._rewards), self._terminal)
+
+    def _state(self, name: str, value: ArrayLike) -> Floats:
+        state = finite_array(name, value, 1)
+        if state.shape != self._problem.observation_space.shape:
+            raise ValueError(f"{name}: has shape {state.shape}, must have {self._problem.observation_space.shape}")
+        return state.copy()
