@@ -110,5 +110,7 @@ class FittedPolicyForest:
         lo, width = box[:, 0], box[:, 1] - box[:, 0]
         if self._source(len(box)) == "uniform":
             return np.clip(lo + rng.random((self.n_states, len(box))) * width, box[:, 0], box[:, 1])
-        missing = max(0, self.n_states - len(samples))
+        missing = self.n_states - len(samples)
+        if missing <= 0:
+            return samples.states
         return np.concatenate([samples.states, NearbyStates(samples).draw(missing, rng)])
