@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.policies import POLICIES
 
 import policyforest as pf
+from policies import POLICIES
 from policyforest.export.emulators import (
     AARCH64,
     ALL_TARGETS,

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.policies import INFO, POLICIES, STATES, actions_box, forest_policy, grown
 
 import policyforest as pf
+from policies import INFO, POLICIES, STATES, actions_box, forest_policy, grown
 
 
 def stump(split: float, box: list[list[float]], more: float | None = None) -> pf.Forest:

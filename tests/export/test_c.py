@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from gymnasium.spaces import Box
-from tests.policies import INFO, POLICIES, STATE_BOX, STATES, actions_box, forest_policy, grown
 
 import policyforest as pf
+from policies import INFO, POLICIES, STATE_BOX, STATES, actions_box, forest_policy, grown
 from policyforest.export.error_bound import quantisation_error
 from policyforest.export.host import HostPolicy
 from policyforest.export.int16 import quantise

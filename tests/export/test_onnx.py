@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.policies import POLICIES, forest_policy
 
 import policyforest as pf
+from policies import POLICIES, forest_policy
 from policyforest.export.probing import probing_states
 
 onnx = pytest.importorskip("onnx")
