@@ -82,7 +82,8 @@ def real_number(
         raise TypeError(f"{name}: is {value!r}, must be a real number") from None
     if np.isnan(number) or (np.isinf(number) and not allow_infinite) or not at_least <= number or number >= below:
         upper = "" if below == np.inf else f" and below {below:g}"
-        lower = "finite" if at_least == -np.inf else f"at least {at_least:g}"
+        finite = "" if allow_infinite else "finite"
+        lower = finite if at_least == -np.inf else f"{finite}{' and ' if finite else ''}at least {at_least:g}"
         raise ValueError(f"{name}: is {number}, must be {lower}{upper}")
     return number
 

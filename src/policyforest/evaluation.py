@@ -90,7 +90,9 @@ def evaluate(
         raise TypeError("policy: is None, must be a policy (collect draws random actions)")
     episodes = whole_number("episodes", episodes, at_least=1)
     seed = whole_number("seed", seed, at_least=0)
-    discount = real_number("discount", discount, at_least=0.0, below=math.nextafter(1.0, 2.0))
+    discount = real_number("discount", discount, at_least=0.0)
+    if discount > 1.0:
+        raise ValueError(f"discount: is {discount}, must be at least 0 and at most 1")
     made, here = make_environment(env)
     try:
         player = EpisodePlayer(made, policy, max_steps)

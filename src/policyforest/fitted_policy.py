@@ -60,6 +60,8 @@ class FittedPolicyForest:
         one_of("leaf_model", self.leaf_model, ("constant", "linear"))
         one_of("states", self.states, ("auto", "uniform", "visited"))
         whole_number("n_states", self.n_states, at_least=1)
+        if not isinstance(self.q_learner, FittedQIteration):
+            raise TypeError(f"q_learner: is {self.q_learner!r}, must be a FittedQIteration")
 
     def fit(self, source: QFunction | Transitions) -> Policy:
         if not isinstance(source, QFunction | Transitions):

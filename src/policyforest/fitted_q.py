@@ -103,6 +103,10 @@ class FittedQIteration:
         whole_number("n_averaged", self.n_averaged, at_least=1)
         if self.resample not in ("auto", None):
             whole_number("resample", self.resample, at_least=1)
+        if self.warm_start is not None and not isinstance(self.warm_start, QFunction):
+            raise TypeError(f"warm_start: is {self.warm_start!r}, must be a QFunction or None")
+        if self.callback is not None and not callable(self.callback):
+            raise TypeError(f"callback: is {self.callback!r}, must be callable or None")
         one_of("action_search", self.action_search, ("exact", "merged"))
 
     def fit(self, transitions: Transitions) -> QFunction:

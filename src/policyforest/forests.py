@@ -30,6 +30,9 @@ from policyforest.arguments import (
 LeafModel = Literal["constant", "linear"]
 Score = Literal["asinh"] | Callable[[Floats], ArrayLike] | None
 
+# Weights that are all smaller are scaled.
+TINY_WEIGHT = 1e-100
+
 
 @dataclass(frozen=True)
 class BestActions:
@@ -386,9 +389,11 @@ def _grid_rows(grid: Mapping[int, int] | None, box: Floats) -> Floats:
     if not grid:
         return np.empty((0, 3))
     result = np.column_stack([box, np.zeros(len(box))])
+    if not isinstance(grid, Mapping):
+        raise TypeError(f"grid: is {grid!r}, must map inputs to numbers of steps")
     for d, steps in grid.items():
-        dim = whole_number("grid", d, at_least=0, at_most=len(box) - 1)
-        result[dim, 2] = whole_number("grid", steps, at_least=2, at_most=2**30)
+        dim = whole_number("grid (its input)", d, at_least=0, at_most=len(box) - 1)
+        result[dim, 2] = whole_number(f"grid[{dim}] (its steps)", steps, at_least=2, at_most=2**30)
         if not (np.isfinite(box[dim]).all() and box[dim, 0] < box[dim, 1]):
             raise ValueError(f"grid: input {dim} has the box {box[dim].tolist()}, a grid needs a finite box with width")
     return result
@@ -401,6 +406,9 @@ def _weighted(rows: Floats, targets: Floats, sample_weight: ArrayLike) -> tuple[
     if weights.min() < 0 or weights.max() == 0:
         raise ValueError("sample_weight: weights must be >= 0 and not all 0")
     kept = weights > 0
+    if weights.max() < TINY_WEIGHT:  # a common factor changes nothing, but products of such numbers vanish
+        weights = np.ldexp(weights, -np.frexp(weights.max())[1])
+        kept = weights > 0
     return rows[kept], targets[kept], weights[kept]
 
 

@@ -161,3 +161,22 @@ def test_inputs_are_drawn_equally_often_and_distinct() -> None:
     roots = forest.arrays["feature"][forest.arrays["node_offsets"][:-1]]
     counts = np.bincount(roots, minlength=4)
     assert np.abs(counts - 1000).max() < 4.5 * np.sqrt(4000 * 0.25 * 0.75)
+
+
+@pytest.mark.parametrize("leaf_model", ["constant", "linear"])
+@pytest.mark.parametrize("size", [1e-120, 1e-310, 5e-324])
+def test_tiny_weights_are_weights(leaf_model: str, size: float) -> None:
+    X = np.random.default_rng(0).uniform(-1, 1, (200, 2))
+    y = X[:, 0] ** 2 - X[:, 1]
+    grown = [
+        pf.grow_forest(X, y, leaf_model=leaf_model, min_samples_leaf=10, sample_weight=np.full(200, weight))
+        for weight in (size, 1.0)
+    ]
+    assert np.allclose(grown[0].predict(X), grown[1].predict(X), rtol=1e-9)
+
+
+def test_a_grid_says_what_is_wrong_with_it() -> None:
+    X = np.random.default_rng(0).uniform(-1, 1, (20, 2))
+    for grid, message in (([(1, 4)], "grid: is"), ({5: 4}, r"grid \(its input\)"), ({1: 1}, r"grid\[1\]")):
+        with pytest.raises((TypeError, ValueError), match=message):
+            pf.grow_forest(X, X[:, 0], grid=grid)

@@ -127,13 +127,23 @@ def test_a_policy_for_other_spaces_is_refused(spaces, message):
         collect(Line(), Foreign(), episodes=1)
 
 
-def test_a_policy_that_does_not_know_its_bounds_or_uses_less_is_accepted():
+def test_a_policy_that_does_not_know_the_bounds_of_states_is_accepted():
     class Unbounded:
         act = staticmethod(rest)
         observation_space = Box(-np.inf, np.inf, (1,), np.float64)
-        action_space = Box(-0.5, 0.5, (1,), np.float64)
+        action_space = Box(-1.0, 1.0, (1,), np.float64)
 
     assert evaluate(Unbounded(), Line(), episodes=1).mean == 0
+
+
+@pytest.mark.parametrize("reach", [0.5, 50.0])
+def test_a_policy_with_other_actions_is_refused(reach):
+    class Foreign:
+        act = staticmethod(rest)
+        action_space = Box(-reach, reach, (1,), np.float64)
+
+    with pytest.raises(ValueError, match="policy: it acts in"):
+        evaluate(Foreign(), Line(), episodes=1)
 
 
 @pytest.mark.parametrize("arguments", [{"episodes": 0}, {"seed": -1}, {"max_steps": 0}, {"discount": 1.5}])

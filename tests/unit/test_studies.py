@@ -1,6 +1,10 @@
 """Studies: cells are computed once, kept, and made into tables."""
 
 import json
+import os
+import signal
+import threading
+import time
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -77,3 +81,23 @@ def test_the_table_of_the_readme_is_made_from_the_results():
 def test_a_readme_without_marks_is_refused(tmp_path):
     with pytest.raises(ValueError, match="marks"):
         readme.with_table("# Title", tmp_path)
+
+
+def slow(seed):
+    time.sleep(30)
+    return {}
+
+
+def test_an_interrupt_stops_the_workers_too(tmp_path):
+    study = replace(small(number=4), run=slow)
+
+    def interrupt():
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Timer(4.0, interrupt)
+    timer.start()
+    started = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        run_studies([study], tmp_path, scale="quick", workers=2)
+    assert time.monotonic() - started < 20
+    assert list(tmp_path.rglob("*.json")) == []

@@ -22,8 +22,9 @@ EXTRAS = {
     "tensorboardX": ("training curves", "tensorboard"),
     "lightgbm": ("forests of LightGBM", ""),
     "xgboost": ("forests of XGBoost", ""),
-    "pygame": ("drawing the problems", ""),
-    "mujoco": ("Gymnasium's MuJoCo environments", ""),
+    "pygame": ("drawing the problems", "render"),
+    "mujoco": ("the swing-up in MuJoCo, Gymnasium's MuJoCo environments", "mujoco"),
+    "onnx": ("export to ONNX", "onnx"),
 }
 
 

@@ -51,7 +51,7 @@ def export(
     if max_leaves is not None:
         learned = learned.simplify(max_leaves)
     if to is Target.ONNX:
-        report = _write_onnx(learned, output or policy.with_suffix(".onnx"), precision, style)
+        report = _write_onnx(learned, output or policy.with_suffix(".onnx"), precision, style, max_bytes)
         lines = report
     else:
         written = export_c(
@@ -72,11 +72,13 @@ def _style(text: str) -> Style:
     return text  # type: ignore[return-value]
 
 
-def _write_onnx(policy: Policy, path: Path, precision: str, style: str) -> dict[str, Any]:
+def _write_onnx(policy: Policy, path: Path, precision: str, style: str, max_bytes: int | None) -> dict[str, Any]:
     from policyforest.export.onnx import ML_OPSET, OPSET
 
     if precision not in ("float32", "float64") or style != "table":
         raise ValueError(f"--precision, --style: are {precision!r}, {style!r}; ONNX is float32 and has no styles")
+    if max_bytes is not None:
+        raise ValueError(f"--max-bytes: is {max_bytes}, must be left out with ONNX, whose size is no flash")
     export_onnx(policy, path)
     return {
         "file": str(path),

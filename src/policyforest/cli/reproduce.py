@@ -37,6 +37,10 @@ def reproduce(
             ]
             for s in STUDIES.values()
         ]
+        if json:
+            keys = ("name", "what", "one_core", "done")
+            print_json({"scale": scale, "studies": [dict(zip(keys, row, strict=True)) for row in rows]})
+            return
         print_table(f"Studies at the scale '{scale}'", ["name", "what", "one core", "done"], rows, ["one core", "done"])
         return
     chosen = list(STUDIES.values()) if "all" in names else [STUDIES[name] for name in names]

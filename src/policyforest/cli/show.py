@@ -35,6 +35,8 @@ def show(
 
     Prints its spaces, its size, the bound on its time and how it was learned; draws the action over two state
     dimensions. The picture of a policy that is greedy in a Q forest has Q and V too."""
+    if picture is not None and picture.suffix != ".png":
+        raise ValueError(f"--picture: is {picture}, must end in .png")
     learned = load(policy)
     report = describe(learned)
     if not no_picture:
@@ -55,7 +57,7 @@ def describe(policy: Any) -> dict[str, Any]:
         "problem": info.problem,
         "observation_space": bounds(policy.observation_space).tolist(),
         "action_space": bounds(policy.action_space).tolist(),
-        "learned_on": state_box(policy).tolist(),
+        "learned_on": _known_states(policy),
         "periodic": {str(d): list(turn) for d, turn in getattr(policy, "periodic", {}).items()},
         "samples": info.n_samples,
         "settings": dict(info.settings),
@@ -73,6 +75,14 @@ def describe(policy: Any) -> dict[str, Any]:
     if hasattr(policy, "worst_case_comparisons"):
         report["worst_case_comparisons"] = policy.worst_case_comparisons
     return report
+
+
+def _known_states(policy: Any) -> list[list[float]]:
+    try:
+        box = state_box(policy)
+    except ValueError:  # a box without bounds can be told, if not drawn
+        box = bounds(policy.observation_space)
+    return [[float(lo), float(hi)] for lo, hi in box]
 
 
 def _draw(policy: Any, wanted: Path | None, beside: Path, dims: Any, at: str | None) -> Path | None:

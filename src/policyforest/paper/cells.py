@@ -7,6 +7,7 @@ was killed goes on where it was. A cell depends on its study and seed alone, so 
 from __future__ import annotations
 
 import json
+import signal
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -97,12 +98,20 @@ def _run_all(cells: Sequence[tuple[Study, int]], costs: Sequence[float], out: Pa
             run_cell(study, seed, out)
             yield cost
         return
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        futures = {pool.submit(run_cell, s, seed, out): cost for (s, seed), cost in zip(cells, costs, strict=True)}
-        try:
-            for future in as_completed(futures):
-                future.result()
-                yield futures[future]
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_leave_interrupts_to_the_parent)
+    futures = {pool.submit(run_cell, s, seed, out): cost for (s, seed), cost in zip(cells, costs, strict=True)}
+    try:
+        for future in as_completed(futures):
+            future.result()
+            yield futures[future]
+    except BaseException:
+        # Cells that are half done are computed again some other day: nobody waits for them.
+        for process in list(pool._processes.values()):
+            process.terminate()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _leave_interrupts_to_the_parent() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
