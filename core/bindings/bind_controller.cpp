@@ -23,18 +23,34 @@ void make_controller(AnyController* self, const std::vector<const NativeForest*>
   new (self) AnyController(members, to_box(action_box), std::move(periods));
 }
 
-nb::object act(const Controller& self, nb::handle state) {
-  const double* numbers = vector_data(state.ptr(), static_cast<Py_ssize_t>(self.n_states()));
+PyObject* act(const Controller& self, PyObject* state) {
+  const double* numbers = vector_data(state, static_cast<Py_ssize_t>(self.n_states()));
   if (!numbers)
     throw std::invalid_argument("state: must be a contiguous float64 array of shape (" +
                                 std::to_string(self.n_states()) + ",)");
   for (std::size_t d = 0; d < self.n_states(); ++d)
     if (!std::isfinite(numbers[d])) throw std::invalid_argument("state: holds NaN or infinity at " + std::to_string(d));
   double* action = nullptr;
-  const nb::object result = nb::steal(new_vector(static_cast<Py_ssize_t>(self.n_actions()), &action));
-  if (!result.is_valid()) throw nb::python_error();
-  self.act(numbers, action);
-  return result;
+  nb::object result = nb::steal(new_vector(static_cast<Py_ssize_t>(self.n_actions()), &action));
+  if (result.is_valid()) self.act(numbers, action);
+  return result.release().ptr();
+}
+
+// The fast path is a function of Python's own kind, bound to its controller: the call costs a third less than through
+// the bindings' dispatch, which is most of the time that a single tree takes.
+PyObject* act_of(PyObject* self, PyObject* state) {
+  try {
+    return act(*nb::inst_ptr<Controller>(self), state);
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_ValueError, error.what());
+    return nullptr;
+  }
+}
+
+PyMethodDef kAct = {"act", act_of, METH_O, "The action for a state: one contiguous float64 array in, one out."};
+
+nb::object bound_act(nb::handle self) {
+  return nb::steal(PyCFunction_New(&kAct, self.ptr()));
 }
 
 auto act_batch(const Controller& self, Rows2 states) {
@@ -65,7 +81,7 @@ void register_controller(nb::module_& m) {
       .def("__init__", make_controller<Controller>, nb::arg("forests"), nb::arg("action_box"), nb::arg("period"))
       .def_prop_ro("n_states", &Controller::n_states)
       .def_prop_ro("n_actions", &Controller::n_actions)
-      .def("act", act)
+      .def_prop_ro("act", bound_act)
       .def("act_batch", act_batch, nb::arg("states"));
   nb::class_<Float32Controller>(m, "Float32Controller")
       .def("__init__", make_controller<Float32Controller>, nb::arg("forests"), nb::arg("action_box"), nb::arg("period"))
