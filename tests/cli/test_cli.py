@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gymnasium.spaces import Box
 from typer.testing import CliRunner
 
 import policyforest as pf
@@ -304,6 +305,39 @@ def test_errors_are_one_line_that_names_the_culprit(
 @pytest.mark.parametrize("options", [["--dims", "0", "7"], ["--dims", "0", "0"], ["--at", "a,b"], ["--at", "1"]])
 def test_show_refuses_a_slice_that_is_none(options: list[str], policy_file: Path) -> None:
     assert run("show", policy_file, *options, code=2).stderr.startswith("error: ")
+
+
+def test_show_tells_of_a_policy_that_cannot_be_drawn(tmp_path: Path) -> None:
+    box, path = np.array([[-np.inf, np.inf]]), tmp_path / "unbounded.pforest"
+    forest = pf.grow_forest([[0.0], [1.0]], [0.0, 1.0], box=box)
+    pf.Policy((forest,), Box(-np.inf, np.inf, (1,)), Box(-1, 1, (1,))).save(path)
+    assert run_json("show", path, "--no-picture")["learned_on"] == [[None, None]]
+    assert "finite box" in run("show", path, code=2).stderr
+
+
+def test_show_draws_png_alone(policy_file: Path, tmp_path: Path) -> None:
+    assert "--picture" in run("show", policy_file, "--picture", tmp_path / "p.svg", code=2).stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_reproduce_lists_its_studies_as_json(tmp_path: Path) -> None:
+    studies = run_json("reproduce", "--list", "--out", tmp_path)["studies"]
+    assert {"name": "limits", "done": "0/5"}.items() <= next(s for s in studies if s["name"] == "limits").items()
+
+
+def test_a_limit_on_flash_is_none_on_onnx(policy_file: Path, tmp_path: Path) -> None:
+    refused = run("export", policy_file, "--to", "onnx", "-o", tmp_path / "p.onnx", "--max-bytes", "10", code=2)
+    assert "--max-bytes" in refused.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_policy_for_other_actions_is_refused(policy_file: Path) -> None:
+    assert "policy: it acts in" in run("evaluate", policy_file, "inverted-pendulum", "--episodes", "1", code=2).stderr
+
+
+def test_a_folder_that_is_missing_is_named(policy_file: Path, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"there/p\.pforest: cannot be written"):
+        load(policy_file).save(tmp_path / "there" / "p.pforest")
 
 
 def test_debug_shows_where_an_error_arose() -> None:

@@ -426,3 +426,17 @@ def test_a_policy_on_a_circle_has_no_seam(circle, leaf_model):
     ahead = q.value([[-PI + 1e-6], [PI - 1e-6]])
     assert ahead[0] == pytest.approx(ahead[1], abs=0.1)
     assert q.policy().act(np.array([3 * PI - 0.4]))[0] == pytest.approx(q.policy().act(np.array([PI - 0.4]))[0])
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (lambda: learner(warm_start=3), "warm_start"),
+        (lambda: learner(callback=3), "callback"),
+        (lambda: learner(n_averaged=0), "n_averaged"),
+        (lambda: pf.FittedPolicyForest(q_learner=3), "q_learner"),
+    ],
+)
+def test_parts_that_are_none_are_refused_at_once(make, name):
+    with pytest.raises((TypeError, ValueError), match=name):
+        make()
