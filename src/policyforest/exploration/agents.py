@@ -6,7 +6,7 @@ Each takes an environment, or the spaces of a system that has none (`Problem.of_
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, Literal
 
 from policyforest.arguments import one_of
 from policyforest.exploration.agent import ExploringAgent
@@ -75,7 +75,15 @@ class MultiResolutionExploration(ExploringAgent):
 
 
 class BaselineExploration(ExploringAgent):
-    """Uniform random, epsilon-greedy or greedy exploration, planned with the paper's settings and no optimism."""
+    """Uniform random, epsilon-greedy or greedy exploration, planned without optimism.
+
+    Parameters
+    ----------
+    name: "random", "epsilon-greedy" or "greedy".
+    epsilon: the schedule of "epsilon-greedy".
+    planning: "paper", its settings with `horizon`, or "ours", those of `DisagreementExploration`: so that explorers can
+        be compared with either of them, and the difference is due to exploration alone.
+    """
 
     def __init__(
         self,
@@ -83,6 +91,7 @@ class BaselineExploration(ExploringAgent):
         name: str = "epsilon-greedy",
         *,
         epsilon: EpsilonSchedule | None = None,
+        planning: Literal["paper", "ours"] = "paper",
         discount: float | None = None,
         horizon: int = 20,
         seed: int = 0,
@@ -91,9 +100,17 @@ class BaselineExploration(ExploringAgent):
         run_dir: RunDir = None,
     ) -> None:
         one_of("name", name, ("random", "epsilon-greedy", "greedy"))
-        planner = paper_planner(_discount(system, discount), horizon, n_jobs)
-        who = explorer(name, epsilon=epsilon)
-        super().__init__(system, who, planner, seed=seed, max_steps=max_steps, run_dir=run_dir)
+        ours = one_of("planning", planning, ("paper", "ours")) == "ours"
+        gamma = _discount(system, discount)
+        super().__init__(
+            system,
+            explorer(name, epsilon=epsilon),
+            our_planner(gamma, n_jobs) if ours else paper_planner(gamma, horizon, n_jobs),
+            final=our_final(gamma, n_jobs) if ours else None,
+            seed=seed,
+            max_steps=max_steps,
+            run_dir=run_dir,
+        )
 
 
 class DisagreementExploration(ExploringAgent):
@@ -121,36 +138,43 @@ class DisagreementExploration(ExploringAgent):
         run_dir: RunDir = None,
     ) -> None:
         gamma = _discount(system, discount)
-        planner = Planner(
-            q_learner=FittedQIteration(discount=gamma, n_averaged=1, min_samples_leaf=2, resample=None, n_jobs=n_jobs),
-            policy_learner=FittedPolicyForest(
-                states="visited", n_states=1, n_estimators=25, min_samples_leaf=5, n_jobs=n_jobs
-            ),
-            n_estimators=10,
-            enough=ENOUGH_POINTS,
-            optimistic_value="printed",
-            warm_start=True,
-            most_iterations=MOST_ITERATIONS,
-            most_warm_iterations=MOST_WARM_ITERATIONS,
-        )
-        # Larger leaves than while exploring: small ones must not miss what is new, these must not learn the noise.
-        final = FittedPolicyForest(
-            states="visited",
-            n_estimators=25,
-            min_samples_leaf=100,
-            q_learner=FittedQIteration(discount=gamma, n_averaged=1, min_samples_leaf=4, n_jobs=n_jobs),
-            n_jobs=n_jobs,
-        )
         super().__init__(
             system,
             explorer("disagreement"),
-            planner,
-            final=final,
+            our_planner(gamma, n_jobs),
+            final=our_final(gamma, n_jobs),
             r_max=r_max,
             seed=seed,
             max_steps=max_steps,
             run_dir=run_dir,
         )
+
+
+def our_planner(discount: float, n_jobs: int | None = 1) -> Planner:
+    """How our own explorer plans between episodes."""
+    return Planner(
+        q_learner=FittedQIteration(discount=discount, n_averaged=1, min_samples_leaf=2, resample=None, n_jobs=n_jobs),
+        policy_learner=FittedPolicyForest(
+            states="visited", n_states=1, n_estimators=25, min_samples_leaf=5, n_jobs=n_jobs
+        ),
+        n_estimators=10,
+        enough=ENOUGH_POINTS,
+        optimistic_value="printed",
+        warm_start=True,
+        most_iterations=MOST_ITERATIONS,
+        most_warm_iterations=MOST_WARM_ITERATIONS,
+    )
+
+
+def our_final(discount: float, n_jobs: int | None = 1) -> FittedPolicyForest:
+    """How it learns in the end, with larger leaves: small ones must not miss what is new, these not learn the noise."""
+    return FittedPolicyForest(
+        states="visited",
+        n_estimators=25,
+        min_samples_leaf=100,
+        q_learner=FittedQIteration(discount=discount, n_averaged=1, min_samples_leaf=4, n_jobs=n_jobs),
+        n_jobs=n_jobs,
+    )
 
 
 def paper_planner(

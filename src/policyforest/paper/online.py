@@ -15,17 +15,21 @@ import gymnasium as gym
 import numpy as np
 
 from policyforest.collection import collect
+from policyforest.episodes import EpisodePlayer
 from policyforest.evaluation import evaluate
 from policyforest.exploration import make_agent
 from policyforest.exploration.agents import paper_planner
 from policyforest.exploration.planner import PlanInput, knownness_box
 from policyforest.exploration.selection import VALIDATION_SEED
 from policyforest.paper.cells import Study
+from policyforest.policy import Policy
 from policyforest.presets import named_problem
 
 N_POLICIES = 10
 VALIDATION_EPISODES = 10
 EVALUATION_SEED = 1
+MOST_DRAWN = 200
+"""Steps that are kept of the best and the worst episode, for their figures"""
 
 
 def explore_and_evaluate(
@@ -42,6 +46,7 @@ def explore_and_evaluate(
     validated = [evaluate(p, env, episodes=VALIDATION_EPISODES, seed=VALIDATION_SEED + seed).mean for p in policies]
     judged = [evaluate(p, env, episodes=evaluation_episodes, seed=EVALUATION_SEED) for p in policies]
     returns = np.array([j.mean for j in judged])
+    episode_returns = np.array([j.returns for j in judged])
     rows = {"mean of 10": None, "worst of 10": int(returns.argmin()), "chosen of 10": int(np.argmax(validated))}
     result: dict[str, Any] = {"samples": len(explorer.transitions)}
     for name, i in rows.items():
@@ -53,11 +58,22 @@ def explore_and_evaluate(
         }
     result["mean of 10"] |= {
         "returns": returns.tolist(),
+        "episode_returns": episode_returns.tolist(),
         "training_returns": [report.episode_return for report in explorer.log],
         "explore_seconds": explored - started,
         "policy_seconds": (learned - explored) / N_POLICIES,
     }
+    for name, choose in (("worst", np.argmin), ("best", np.argmax)):
+        policy, episode = np.unravel_index(choose(episode_returns), episode_returns.shape)
+        result["mean of 10"][f"{name}_played"] = _played(policies[policy], env, int(episode))
     return result
+
+
+def _played(policy: Policy, env: gym.Env[Any, Any], number: int) -> dict[str, Any]:
+    """An evaluation episode once more, at most its first 200 steps."""
+    episode = EpisodePlayer(env, policy, MOST_DRAWN).play(EVALUATION_SEED, number)
+    columns = {"states": episode.states, "actions": episode.actions, "rewards": episode.rewards}
+    return {name: np.round(column, 6).tolist() for name, column in columns.items()}
 
 
 def plan_once(seed: int, *, samples: int, horizon: int) -> dict[str, Any]:
@@ -148,6 +164,22 @@ STUDIES = {
             5,
             150,
             agent="epsilon-greedy",
+            **SWING_UP,
+        ),
+        _study(
+            "swing-up-random-our-planning",
+            "Swing-up, 100 random episodes, final policies by our settings",
+            *(1, 5, 60),
+            agent="random",
+            planning="ours",
+            **SWING_UP,
+        ),
+        _study(
+            "swing-up-epsilon-greedy-our-planning",
+            "Swing-up, epsilon-greedy, 1 to 0.1, planned by our settings",
+            *(1, 5, 200),
+            agent="epsilon-greedy",
+            planning="ours",
             **SWING_UP,
         ),
         _study("swing-up-greedy", "Swing-up, greedy", 1, 5, 150, agent="greedy", **SWING_UP),
