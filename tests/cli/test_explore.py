@@ -58,7 +58,9 @@ def test_other_settings_on_the_same_directory_are_refused(call, tmp_path):
     [
         (["--agent", "other"], "agent: is 'other'"),
         (["--output", "policy.txt"], "--output"),
-        (["--episodes", "0"], "episodes"),
+        (["--episodes", "0"], "--episodes"),
+        (["--policies", "0"], "--policies"),
+        (["--validation-episodes", "0"], "--validation-episodes"),
         (["--r-max", "-5", "--agent", "mre"], "r_max: is -5"),
     ],
 )

@@ -3,6 +3,8 @@
 import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from dataclasses import replace
@@ -101,3 +103,45 @@ def test_an_interrupt_stops_the_workers_too(tmp_path):
         run_studies([study], tmp_path, scale="quick", workers=2)
     assert time.monotonic() - started < 20
     assert list(tmp_path.rglob("*.json")) == []
+
+
+KILLED = """
+import sys
+from dataclasses import replace
+from pathlib import Path
+sys.path.insert(0, {folder!r})
+from test_studies import run_studies, slow, small
+
+if __name__ == "__main__":
+    run_studies([replace(small(number=4), run=slow)], Path({out!r}), scale="quick", workers=2)
+"""
+
+
+def test_workers_end_with_a_parent_that_is_killed(tmp_path):
+    script = tmp_path / "killed.py"
+    script.write_text(KILLED.format(folder=str(Path(__file__).parent), out=str(tmp_path)))
+    parent = subprocess.Popen([sys.executable, script])
+    try:
+        workers = _eventually(lambda: _children(parent.pid), lambda found: len(found) >= 3)
+    finally:
+        parent.kill()
+        parent.wait()
+    assert _eventually(lambda: [pid for pid in workers if _runs(pid)], lambda found: not found) == []
+
+
+def _children(pid: int) -> list[int]:
+    return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def _runs(pid: int) -> bool:
+    stat = Path(f"/proc/{pid}/stat")
+    return stat.exists() and stat.read_text().rsplit(")", 1)[1].split()[0] != "Z"
+
+
+def _eventually(look, enough):
+    for _ in range(300):
+        found = look()
+        if enough(found):
+            break
+        time.sleep(0.1)
+    return found

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from policyforest.cli.output import Jobs, Json, Seed, note, print_json, print_pairs
+from policyforest.arguments import whole_number
+from policyforest.cli.output import Jobs, Json, Seed, note, print_json, print_pairs, progress
 from policyforest.cli.problems import PROBLEM_HELP, open_environment
 from policyforest.evaluation import evaluate
 from policyforest.exploration import EXPLORERS, EpisodeReport, ExploringAgent, make_agent, resume
@@ -45,6 +46,9 @@ def explore(
     """Explore PROBLEM from nothing, and keep the best of several policies learned from what was seen."""
     if output.suffix != SUFFIX or not output.parent.is_dir():
         raise ValueError(f"--output: is {output}, must end in {SUFFIX} and lie in a folder that exists")
+    whole_number("--policies", policies, at_least=1)
+    whole_number("--validation-episodes", validation_episodes, at_least=1)
+    whole_number("--episodes", episodes, at_least=1)
     env = open_environment(problem)
     settings: dict[str, Any] = {
         "r_max": r_max,
@@ -64,7 +68,9 @@ def explore(
         shown.close()
     if explorer.run is not None:
         explorer.run.close()
-    best = explorer.best_policy(policies, validation_episodes)
+    with progress(quiet=json) as bar:
+        learned = bar.counted(f"learning {policies} policies from {explorer.total_steps:,} samples", policies)
+        best = explorer.best_policy(policies, validation_episodes, callback=learned)
     best = with_problem(best, named_problem(problem).id, explored_by=agent, explored_episodes=explorer.n_episodes)
     best.save(output)
     judged = evaluate(best, env, episodes=EVALUATION_EPISODES, seed=seed + 1)

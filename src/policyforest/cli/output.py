@@ -80,6 +80,10 @@ class Progress:
     def stage(self, text: str) -> None:
         """A step whose length is not known."""
 
+    def counted(self, text: str, total: int) -> Callable[[int, int], None]:
+        """A step of `total` parts; what is returned is called with how many of them are done."""
+        return lambda done, total: None
+
     def iterations(self, learner: FittedQIteration) -> None:
         """Fitted Q Iteration begins."""
 
@@ -96,6 +100,10 @@ class _TerminalProgress(Progress):
 
     def stage(self, text: str) -> None:
         self._bar.reset(self._task, description=text, total=None)
+
+    def counted(self, text: str, total: int) -> Callable[[int, int], None]:
+        self._bar.reset(self._task, description=text, total=total)
+        return lambda done, total: self._bar.update(self._task, completed=done)
 
     def iterations(self, learner: FittedQIteration) -> None:
         self._bar.reset(self._task, description="learning Q", total=learner.most_iterations())

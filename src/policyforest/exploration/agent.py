@@ -29,7 +29,7 @@ from policyforest.exploration.planner import Plan, PlanInput, Planner, checked_r
 from policyforest.exploration.problem import Problem, System
 from policyforest.exploration.recorder import Recorder
 from policyforest.exploration.run_directory import EpisodeReport, RunDirectory
-from policyforest.exploration.selection import best_by_validation, best_on_samples, policies
+from policyforest.exploration.selection import Learned, best_by_validation, best_on_samples, policies
 from policyforest.fitted_policy import FittedPolicyForest
 from policyforest.knownness import KnownnessForest
 from policyforest.policy import Policy
@@ -280,8 +280,9 @@ class ExploringAgent:
         learn(self, episodes, total_timesteps, callback, progress_bar)
         return self
 
-    def policies(self, n: int = 10) -> list[Policy]:
-        """n different Fitted Policy Forests from the gathered samples, without optimism.
+    def policies(self, n: int = 10, *, callback: Learned | None = None) -> list[Policy]:
+        """n different Fitted Policy Forests from the gathered samples, without optimism; `callback(learned, n)` is
+        called after each.
 
         Where plans go on from one another, so do these: they begin with the last Q function without optimism, and take
         as many iterations as such a plan may."""
@@ -289,12 +290,13 @@ class ExploringAgent:
         if self.planner.warm_start and last is not None:
             horizon = self.planner.most_warm_iterations or learner.q_learner.horizon
             learner = replace(learner, q_learner=replace(learner.q_learner, warm_start=last.q, horizon=horizon))
-        return policies(learner, self.transitions, n, self.seed)
+        return policies(learner, self.transitions, n, self.seed, callback)
 
-    def best_policy(self, n: int = 10, validation_episodes: int = 10) -> Policy:
+    def best_policy(self, n: int = 10, validation_episodes: int = 10, *, callback: Learned | None = None) -> Policy:
         """The best of n policies: by `validation_episodes` episodes each, as the paper proposes; without an
         environment, by fitted Q evaluation on the samples."""
-        candidates = self.policies(n)
+        whole_number("validation_episodes", validation_episodes, at_least=1)
+        candidates = self.policies(n, callback=callback)
         if self.env is None:
             return best_on_samples(candidates, self.transitions, self.planner.q_learner)
         return best_by_validation(candidates, self.env, validation_episodes, self.seed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,17 +23,26 @@ from policyforest.transitions import Transitions
 VALIDATION_SEED = 1_000_003
 
 
-def policies(learner: FittedPolicyForest, samples: Transitions, n: int, seed: int) -> list[Policy]:
+Learned = Callable[[int, int], None]
+"""Called with the number of policies that are learned, and of those that will be"""
+
+
+def policies(
+    learner: FittedPolicyForest, samples: Transitions, n: int, seed: int, callback: Learned | None = None
+) -> list[Policy]:
     """n policies whose forests were grown with different seeds."""
     number = whole_number("n", n, at_least=1)
     if learner.q_learner.resample == "auto" and len(samples) >= ENOUGH_SAMPLES:
         # The answer would be not to resample: do not fit a model n times to learn that.
         learner = replace(learner, q_learner=replace(learner.q_learner, resample=None))
     seeds = np.random.SeedSequence([seed, 1]).generate_state(number, np.uint64).tolist()
-    return [
-        replace(learner, random_state=s, q_learner=replace(learner.q_learner, random_state=s)).fit(samples)
-        for s in seeds
-    ]
+    learned = []
+    for s in seeds:
+        one = replace(learner, random_state=s, q_learner=replace(learner.q_learner, random_state=s))
+        learned.append(one.fit(samples))
+        if callback is not None:
+            callback(len(learned), number)
+    return learned
 
 
 def best_by_validation(candidates: Sequence[Policy], env: gym.Env[Any, Any], episodes: int, seed: int) -> Policy:

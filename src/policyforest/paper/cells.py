@@ -7,13 +7,16 @@ was killed goes on where it was. A cell depends on its study and seed alone, so 
 from __future__ import annotations
 
 import json
+import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from itertools import chain
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, Literal
 
@@ -98,7 +101,7 @@ def _run_all(cells: Sequence[tuple[Study, int]], costs: Sequence[float], out: Pa
             run_cell(study, seed, out)
             yield cost
         return
-    pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_leave_interrupts_to_the_parent)
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_follow_the_parent)
     futures = {pool.submit(run_cell, s, seed, out): cost for (s, seed), cost in zip(cells, costs, strict=True)}
     try:
         for future in as_completed(futures):
@@ -113,5 +116,14 @@ def _run_all(cells: Sequence[tuple[Study, int]], costs: Sequence[float], out: Pa
         pool.shutdown(cancel_futures=True)
 
 
-def _leave_interrupts_to_the_parent() -> None:
+def _follow_the_parent() -> None:
+    """A worker leaves interrupts to its parent, and ends with it: also with one that was killed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = parent_process()
+    assert parent is not None
+
+    def end_with(parent: BaseProcess) -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=end_with, args=(parent,), daemon=True).start()
