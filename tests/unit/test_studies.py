@@ -73,16 +73,20 @@ def test_a_cell_that_is_no_number_is_not_kept(tmp_path):
     assert list(tmp_path.rglob("*.json")) == []
 
 
-def test_the_table_of_the_readme_is_made_from_the_results():
+@pytest.mark.parametrize(
+    ("page", "line"), [("README.md", "| Pendulum 6 kg, our defaults |"), ("docs/exploring.md", "| `swing-up-ours` |")]
+)
+def test_the_tables_of_the_docs_are_made_from_the_results(page, line):
     root = Path(__file__).parents[2]
-    text = (root / "README.md").read_text()
+    text = (root / page).read_text()
     assert readme.with_table(text, root / "docs" / "results") == text
-    assert "| Pendulum 6 kg, our defaults |" in text
+    assert line in text
 
 
-def test_a_readme_without_marks_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="marks"):
-        readme.with_table("# Title", tmp_path)
+@pytest.mark.parametrize("text", ["# Title", "<!-- results: made by policyforest.paper.readme -->"])
+def test_a_page_without_marks_is_refused(text, tmp_path):
+    with pytest.raises(ValueError, match="mark"):
+        readme.with_table(text, tmp_path)
 
 
 def slow(seed):

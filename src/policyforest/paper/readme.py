@@ -1,6 +1,7 @@
-"""README's table of results, made from the finished cells:
+"""The tables of results in README.md and docs/exploring.md, made from the finished cells:
 
     python -m policyforest.paper.readme README.md docs/results
+    python -m policyforest.paper.readme docs/exploring.md docs/results
 
 It replaces what stands between two marks in the file, and a test compares the two.
 """
@@ -14,9 +15,9 @@ import numpy as np
 
 from policyforest.evaluation import interval_half_width
 from policyforest.files import replacing
-from policyforest.paper import STUDIES
+from policyforest.paper import STUDIES, online
 
-BEGIN, END = "<!-- results: made by policyforest.paper.readme -->", "<!-- end of results -->"
+ONLINE = tuple(name for name in STUDIES if name in online.STUDIES and name != "planning-time")
 # (what, samples, study, method, the paper's mean, the problem whose limit stands beside)
 ROWS = (
     ("Pendulum 6 kg, our defaults", "100 random episodes", "pendulum-6kg", "fpf-pwl", "-172", "inverted-pendulum-6kg"),
@@ -49,13 +50,53 @@ def table(out: Path) -> list[str]:
     return lines
 
 
+def exploration_table(out: Path) -> list[str]:
+    """A line a study: over all policies of all trials the mean, the worst and the worst episode; of each trial the
+    policy that validation chose, and the worst of these."""
+    lines = [
+        "| study | trials | mean [95%] | worst policy | worst episode | chosen: mean | chosen: worst |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for name in ONLINE:
+        results = STUDIES[name].results(out)
+        if not results:
+            continue
+        every, chosen = [result["mean of 10"] for result in results], [result["chosen of 10"] for result in results]
+        means, kept = (np.array([row["return"] for row in rows]) for rows in (every, chosen))
+        half = interval_half_width(means)
+        interval = f" [{means.mean() - half:.4g}, {means.mean() + half:.4g}]" if len(means) > 1 else ""
+        worst = min(min(row["returns"]) for row in every), min(row["worst_episode"] for row in every)
+        cells = (
+            *(f"`{name}`", f"{len(results)} of {STUDIES[name].seeds['paper']}", f"{means.mean():.4g}{interval}"),
+            *(f"{number:.4g}" for number in (*worst, kept.mean(), kept.min())),
+        )
+        lines.append("| " + " | ".join(cells) + " |")
+    return lines
+
+
+TABLES = {"results": table, "exploration": exploration_table}
+
+
 def with_table(text: str, out: Path) -> str:
-    """The text of a README with its table made anew."""
-    before, _, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not end:
-        raise ValueError(f"README: lacks the marks {BEGIN!r} and {END!r}")
-    return "\n".join([before + BEGIN, "", *table(out), "", END + after])
+    """The text with each of its tables made anew."""
+    found = [name for name in TABLES if _mark(name) in text]
+    if not found:
+        raise ValueError(f"text: lacks a mark such as {_mark('results')!r}")
+    for name in found:
+        before, _, rest = text.partition(_mark(name))
+        _, end, after = rest.partition(_end(name))
+        if not end:
+            raise ValueError(f"text: lacks the mark {_end(name)!r}")
+        text = "\n".join([before + _mark(name), "", *TABLES[name](out), "", _end(name) + after])
+    return text
+
+
+def _mark(name: str) -> str:
+    return f"<!-- {name}: made by policyforest.paper.readme -->"
+
+
+def _end(name: str) -> str:
+    return f"<!-- end of {name} -->"
 
 
 def main(readme: str, out: str) -> None:
