@@ -12,22 +12,21 @@ from policyforest.paper import STUDIES, online
     ("agent", "settings"), [("disagreement", {}), ("random", {}), ("greedy", {"planning": "ours"})]
 )
 def test_a_trial_judges_all_policies_and_keeps_one(agent, settings, monkeypatch):
-    monkeypatch.setattr(online, "N_POLICIES", 2)
     monkeypatch.setattr(online, "VALIDATION_EPISODES", 1)
     cell = {"problem": "inverted-pendulum-6kg", "agent": agent, "episodes": 4, "evaluation_episodes": 2}
-    result = online.explore_and_evaluate(0, max_steps=10, **cell, **settings)
+    result = online.explore_and_evaluate(0, max_steps=10, n_policies=2, **cell, **settings)
     rows = {name: row["return"] for name, row in result.items() if name != "samples"}
-    assert list(rows) == ["mean of 10", "worst of 10", "chosen of 10"]
-    returns = result["mean of 10"]["returns"]
+    assert list(rows) == ["mean of 2", "worst of 2", "chosen of 2"]
+    returns = result["mean of 2"]["returns"]
     assert len(returns) == 2
-    assert rows["mean of 10"] == pytest.approx(np.mean(returns))
-    assert rows["worst of 10"] == min(returns)
-    assert rows["chosen of 10"] in returns
-    assert len(result["mean of 10"]["training_returns"]) == 4
-    episodes = np.array(result["mean of 10"]["episode_returns"])
+    assert rows["mean of 2"] == pytest.approx(np.mean(returns))
+    assert rows["worst of 2"] == min(returns)
+    assert rows["chosen of 2"] in returns
+    assert len(result["mean of 2"]["training_returns"]) == 4
+    episodes = np.array(result["mean of 2"]["episode_returns"])
     np.testing.assert_allclose(episodes.mean(axis=1), returns)
     for name, extreme in (("worst", episodes.min()), ("best", episodes.max())):
-        drawn = result["mean of 10"][f"{name}_played"]
+        drawn = result["mean of 2"][f"{name}_played"]
         assert len(drawn["states"]) == len(drawn["actions"]) + 1 == len(drawn["rewards"]) + 1
         if len(drawn["rewards"]) < online.MOST_DRAWN:
             assert sum(drawn["rewards"]) == pytest.approx(extreme, abs=1e-3)

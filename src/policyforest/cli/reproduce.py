@@ -1,55 +1,64 @@
-"""``policyforest reproduce``: the studies behind the tables, cell by cell."""
+"""``policyforest reproduce``: the paper's figures and tables, from cells that are computed once."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from policyforest.arguments import one_of, threads
 from policyforest.cli.output import Json, print_json, print_table
 
+if TYPE_CHECKING:
+    from policyforest.paper.cells import Study
+
 
 def reproduce(
-    names: Annotated[list[str] | None, typer.Argument(help="Studies by name, or 'all'.", metavar="NAME…")] = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Figures, tables or single studies by name, or 'all'.", metavar="NAME…")
+    ] = None,
     scale: Annotated[str, typer.Option(help="'quick': a few seeds; 'paper': as many as the paper has.")] = "quick",
     workers: Annotated[int, typer.Option(help="Processes; -1 for all cores. The result does not depend on them.")] = -1,
-    out: Annotated[Path, typer.Option(help="Where finished cells are kept.")] = Path("results"),
-    listed: Annotated[bool, typer.Option("--list", help="Say what each study is, costs and how far it is.")] = False,
+    out: Annotated[Path, typer.Option(help="Where finished cells are kept, and figures drawn.")] = Path("results"),
+    listed: Annotated[bool, typer.Option("--list", help="Say what each is, costs and how far it is.")] = False,
     json: Json = False,
 ) -> None:
-    """Compute the studies behind the tables; what is there already is not computed again."""
+    """Make the paper's figures and tables anew, beside its numbers and the limits.
+
+    Computes the cells behind them that are missing, then draws what is asked for. Killed and started again it goes on
+    where it was."""
     from policyforest.paper import STUDIES, run_studies
-    from policyforest.paper.table import LIMITS, RETURNS, TIMES, summary, write_tables
+    from policyforest.paper.registry import EXHIBITS
 
     one_of("scale", scale, ("quick", "paper"))
     for name in names or []:
-        one_of("NAME", name, (*STUDIES, "all"))
+        one_of("NAME", name, (*EXHIBITS, *STUDIES, "all"))
     if listed or not names:
-        rows = [
-            [
-                s.name,
-                s.title,
-                f"{s.seconds * s.seeds[scale] / 60:.0f} min",
-                f"{len(s.results(out, scale))}/{s.seeds[scale]}",
-            ]
-            for s in STUDIES.values()
-        ]
-        if json:
-            keys = ("name", "what", "one_core", "done")
-            print_json({"scale": scale, "studies": [dict(zip(keys, row, strict=True)) for row in rows]})
-            return
-        print_table(f"Studies at the scale '{scale}'", ["name", "what", "one core", "done"], rows, ["one core", "done"])
+        _list(out, scale, json)
         return
-    chosen = list(STUDIES.values()) if "all" in names else [STUDIES[name] for name in names]
+    wanted = list(EXHIBITS) if "all" in names else [name for name in names if name in EXHIBITS]
+    chosen = list(STUDIES.values()) if "all" in names else _studies(names)
+    with _progress(quiet=json) as tell:
+        run_studies(chosen, out, scale=scale, workers=threads(workers), done=tell)
+    _write(out, scale, wanted, json)
 
-    def tell(finished: int, total: int, left: float) -> None:
-        if sys.stderr.isatty() and not json:
-            print(f"\r{finished}/{total} cells, about {left / 60:.1f} min left ", end="", file=sys.stderr, flush=True)
 
-    run_studies(chosen, out, scale=scale, workers=threads(workers), done=tell)
+def _studies(names: Sequence[str]) -> list[Study]:
+    """Those named, and those of the exhibits named, each once."""
+    from policyforest.paper import STUDIES
+    from policyforest.paper.registry import EXHIBITS
+
+    behind = [study for name in names for study in (EXHIBITS[name].studies if name in EXHIBITS else (name,))]
+    return [STUDIES[name] for name in dict.fromkeys(behind)]
+
+
+def _write(out: Path, scale: str, exhibits: Sequence[str], json: bool) -> None:
+    from policyforest.paper.table import LIMITS, RETURNS, TIMES, summary, write_tables
+
     write_tables(out, scale)
     tables = summary(out, scale)
     if json:
@@ -59,3 +68,60 @@ def reproduce(
         if tables[name]:
             rows = [[str(row[c]) for c in columns] for row in tables[name]]
             print_table(name.capitalize(), list(columns), rows, list(columns[2:]))
+
+
+def _list(out: Path, scale: str, json: bool) -> None:
+    from policyforest.paper import STUDIES
+    from policyforest.paper.registry import EXHIBITS
+
+    exhibits, studies = [], []
+    for exhibit in EXHIBITS.values():
+        done, total, _ = exhibit.progress(out, scale)
+        cost = sum(study.cost(scale) * study.seeds[scale] for study in exhibit.cells())
+        where = f" ({exhibit.where})" if exhibit.where else ""
+        exhibits.append([exhibit.name, exhibit.title + where, _minutes(cost), f"{done}/{total}"])
+    left = 0.0
+    for s in STUDIES.values():
+        missing = len(s.missing(out, scale))
+        left += missing * s.cost(scale)
+        done = s.seeds[scale] - missing
+        studies.append([s.name, s.title, _minutes(s.cost(scale) * s.seeds[scale]), f"{done}/{s.seeds[scale]}"])
+    if json:
+        keys = ("name", "what", "one_core", "done")
+        lists = {"exhibits": exhibits, "studies": studies}
+        made = {kind: [dict(zip(keys, row, strict=True)) for row in rows] for kind, rows in lists.items()}
+        print_json({"scale": scale, **made, "missing_seconds": left})
+        return
+    columns, figures = ["name", "what", "one core", "done"], ["one core", "done"]
+    print_table(f"Figures and tables at the scale '{scale}'", columns, exhibits, figures)
+    print_table("Studies behind them, and others", columns, studies, figures)
+    print(f"What is missing takes about {_minutes(left)} on one core.")
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds / 3600:.1f} h" if seconds >= 5400 else f"{seconds / 60:.0f} min"
+
+
+@contextmanager
+def _progress(quiet: bool) -> Iterator[Callable[[int, int, float], None]]:
+    """A bar on standard error with the time left over all cells, on a terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda finished, total, left: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("cells"),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[left]}"),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None, left="")
+
+        def tell(finished: int, total: int, left: float) -> None:
+            bar.update(task, completed=finished, total=total, left=f"about {_minutes(left)} left")
+
+        yield tell

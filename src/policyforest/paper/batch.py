@@ -1,8 +1,13 @@
-"""Batch learning on the paper's three problems, and on Pendulum-v1: what a cell of each study computes."""
+"""Batch learning on the paper's three problems, and on Pendulum-v1: what a cell of each study computes.
+
+A curve of performance against training episodes has four points, a study each: the paper's methods at its settings
+("…-paper"), and our defaults on the same samples.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -26,9 +31,11 @@ def learn_and_evaluate(
     methods: Sequence[str],
     preset: str | None,
     samples: dict[str, int],
-    episodes: int,
+    episodes: int | Mapping[str, int],
 ) -> dict[str, Any]:
-    """The returns and lengths of `episodes` episodes of the policy of each method, from the same samples."""
+    """The returns and lengths of `episodes` episodes (by method) of the policy of each method, from the same samples.
+
+    A method that has no number of its own plays as many as "others" says."""
     id = named_problem(problem).id
     env = gym.make(id)
     data = _gather(env, samples, seed)
@@ -38,7 +45,8 @@ def learn_and_evaluate(
         learner = Learner(method, problem, preset=None if method in BASELINES else preset, seed=seed)
         learned = learner.fit(data, q)
         q = learned.q or q
-        judged = evaluate(learned.policy, env, episodes=episodes, seed=EVALUATION_SEED)
+        number = episodes if isinstance(episodes, int) else episodes.get(method, episodes["others"])
+        judged = evaluate(learned.policy, env, episodes=number, seed=EVALUATION_SEED)
         result[method] = {
             "return": judged.mean,
             "worst_episode": judged.worst,
@@ -62,67 +70,154 @@ def _study(name: str, title: str, quick: int, full: int, seconds: float, **cell:
 
 ALL = ("fqi", "fpf-pwc", "fpf-pwl")
 
+
+@dataclass(frozen=True)
+class Curve:
+    """Performance against the number of training episodes on one problem."""
+
+    stem: str
+    """What the names of its studies begin with"""
+    problem: str
+    title: str
+    points: tuple[int, ...]
+    whole: int
+    """The point whose studies are named without a number; the paper speaks of it in numbers"""
+    policies: int
+    our_policies: int
+    """At the other points; as many as the paper's at `whole`"""
+    seconds: tuple[float, float]
+    """Of a cell of the paper's methods and of ours, about"""
+    bas_apart: bool
+    """At `whole` Binary Action Search is a study of its own, learned from the same samples"""
+    episodes: int
+    slow: Mapping[str, int]
+    """Fewer episodes where an action takes 100 µs: policies differ far more than the episodes of one do"""
+
+    def paper_study(self, point: int) -> str:
+        return f"{self.stem}-paper" + self._ending(point)
+
+    def our_study(self, point: int) -> str:
+        return self.stem + self._ending(point)
+
+    def bas_study(self, point: int) -> str:
+        return f"{self.stem}-bas" if self.bas_apart and point == self.whole else self.paper_study(point)
+
+    def _ending(self, point: int) -> str:
+        return "" if point == self.whole else f"-{point}"
+
+    def studies(self) -> list[Study]:
+        made = []
+        for point in self.points:
+            whole = point == self.whole
+            fixed: dict[str, Any] = {"problem": self.problem, "samples": {"episodes": point}}
+            few = {"others": self.episodes, **self.slow} if self.slow else self.episodes
+            methods = ALL if whole and self.bas_apart else (*ALL, "bas")
+            made.append(
+                _study(
+                    self.paper_study(point),
+                    f"{self.title}, {point} random episodes, the paper's settings",
+                    *(QUICK, self.policies, self.seconds[0]),
+                    methods=methods,
+                    preset="paper",
+                    episodes=self.episodes if methods == ALL else few,
+                    **fixed,
+                )
+            )
+            made.append(
+                _study(
+                    self.our_study(point),
+                    f"{self.title}, {point} random episodes, our defaults",
+                    *(QUICK, self.policies if whole else self.our_policies, self.seconds[1]),
+                    methods=("fpf-pwl",),
+                    preset=None,
+                    episodes=self.episodes,
+                    **fixed,
+                )
+            )
+            if whole and self.bas_apart:
+                made.append(
+                    _study(
+                        self.bas_study(point),
+                        f"{self.title}, {point} random episodes, Binary Action Search",
+                        *(QUICK, self.policies, self.seconds[0]),
+                        methods=("bas",),
+                        preset=None,
+                        episodes=few,
+                        **fixed,
+                    )
+                )
+        return made
+
+
+QUICK = 3
+
+CURVES = {
+    curve.problem: curve
+    for curve in (
+        Curve(
+            "pendulum-6kg",
+            "inverted-pendulum-6kg",
+            "Inverted Pendulum, 6 kg and 2 rad/s",
+            points=(25, 50, 100, 200),
+            whole=100,
+            policies=50,
+            our_policies=50,
+            seconds=(4.5, 10.0),
+            bas_apart=True,
+            episodes=10,
+            slow={"fqi": 3, "bas": 3},
+        ),
+        Curve(
+            "pendulum-8kg",
+            "inverted-pendulum",
+            "Inverted Pendulum, 8 kg",
+            points=(25, 50, 100, 200),
+            whole=100,
+            policies=50,
+            our_policies=50,
+            seconds=(6.0, 9.0),
+            bas_apart=False,
+            episodes=10,
+            slow={"fqi": 3, "bas": 3},
+        ),
+        Curve(
+            "double-integrator",
+            "double-integrator",
+            "Double Integrator from (1, 0)",
+            points=(50, 100, 200, 300),
+            whole=300,
+            policies=100,
+            our_policies=50,
+            seconds=(2.5, 10.0),
+            bas_apart=False,
+            episodes=1,
+            slow={},
+        ),
+    )
+}
+
 STUDIES = {
     study.name: study
     for study in (
-        _study(
-            "pendulum-6kg-paper",
-            "Inverted Pendulum, 6 kg and 2 rad/s, 100 random episodes, the paper's settings",
-            *(4, 50, 8.0),
-            problem="inverted-pendulum-6kg",
-            methods=ALL,
-            preset="paper",
-            samples={"episodes": 100},
-            episodes=10,
-        ),
-        _study(
-            "pendulum-6kg",
-            "Inverted Pendulum, 6 kg and 2 rad/s, 100 random episodes, our defaults",
-            *(4, 50, 6.0),
-            problem="inverted-pendulum-6kg",
-            methods=("fpf-pwl",),
-            preset=None,
-            samples={"episodes": 100},
-            episodes=10,
-        ),
-        _study(
-            "pendulum-8kg",
-            "Inverted Pendulum, 8 kg, 100 random episodes, our defaults",
-            *(4, 50, 6.0),
-            problem="inverted-pendulum",
-            methods=("fpf-pwl",),
-            preset=None,
-            samples={"episodes": 100},
-            episodes=10,
-        ),
-        _study(
-            "double-integrator-paper",
-            "Double Integrator from (1, 0), 300 random episodes, the paper's settings",
-            *(4, 100, 3.0),
-            problem="double-integrator",
-            methods=(*ALL, "bas"),
-            preset="paper",
-            samples={"episodes": 300},
-            episodes=1,
-        ),
-        _study(
-            "double-integrator",
-            "Double Integrator from (1, 0), 300 random episodes, our defaults",
-            *(4, 100, 8.0),
-            problem="double-integrator",
-            methods=("fpf-pwl",),
-            preset=None,
-            samples={"episodes": 300},
-            episodes=1,
-        ),
+        *(study for curve in CURVES.values() for study in curve.studies()),
         _study(
             "car-on-the-hill",
             "Car on the Hill from (-0.5, 0), 20,000 uniform samples, the paper's way",
-            *(2, 200, 8.0),
+            *(2, 200, 6.3),
             problem="car-on-the-hill",
             methods=ALL,
             preset="paper",
             samples={"uniform": 20_000},
+            episodes=1,
+        ),
+        _study(
+            "car-on-the-hill-bas",
+            "Car on the Hill from (-0.5, 0), 5,000 uniform samples, Binary Action Search",
+            *(2, 200, 5.5),
+            problem="car-on-the-hill",
+            methods=("bas",),
+            preset=None,
+            samples={"uniform": 5_000},
             episodes=1,
         ),
         _study(

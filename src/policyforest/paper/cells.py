@@ -25,6 +25,17 @@ from policyforest.files import replacing
 Result = Mapping[str, Any]
 
 
+Kind = Literal["returns", "times", "limits", "portraits"]
+
+
+@dataclass(frozen=True)
+class Short:
+    """What the scale "quick" computes in place of a cell that takes minutes; kept in a folder of its own."""
+
+    run: Callable[[int], dict[str, Any]]
+    seconds: float
+
+
 @dataclass(frozen=True)
 class Study:
     """A named set of cells: `run(seed)` for seeds below the scale's number gives one result each."""
@@ -36,31 +47,42 @@ class Study:
     """How many at the scales "quick" and "paper" """
     seconds: float
     """What a cell costs, about, on one core"""
-    kind: Literal["returns", "times", "limits"] = "returns"
+    kind: Kind = "returns"
     """What its cells hold; times are measured one cell after another"""
+    short: Short | None = None
 
-    def folder(self, out: Path) -> Path:
-        return out / self.name
+    def folder(self, out: Path, scale: str = "paper") -> Path:
+        return out / (f"{self.name}-quick" if scale == "quick" and self.short else self.name)
 
-    def file(self, out: Path, seed: int) -> Path:
-        return self.folder(out) / f"{seed:04}.json"
+    def file(self, out: Path, seed: int, scale: str = "paper") -> Path:
+        return self.folder(out, scale) / f"{seed:04}.json"
 
     def missing(self, out: Path, scale: str) -> list[int]:
         """The seeds that are still to be computed."""
-        return [seed for seed in range(self.seeds[scale]) if not self.file(out, seed).is_file()]
+        return [seed for seed in range(self.seeds[scale]) if not self.file(out, seed, scale).is_file()]
+
+    def cost(self, scale: str) -> float:
+        """The seconds of a cell, about, on one core."""
+        return self.short.seconds if scale == "quick" and self.short else self.seconds
+
+    def cell(self, seed: int, scale: str) -> dict[str, Any]:
+        return self.short.run(seed) if scale == "quick" and self.short else self.run(seed)
 
     def results(self, out: Path, scale: str = "paper") -> list[Result]:
         """The finished cells' results, by seed."""
-        files = (self.file(out, seed) for seed in range(self.seeds[scale]))
-        return [json.loads(file.read_text())["result"] for file in files if file.is_file()]
+        return list(self.by_seed(out, scale).values())
+
+    def by_seed(self, out: Path, scale: str = "paper") -> dict[int, Result]:
+        files = {seed: self.file(out, seed, scale) for seed in range(self.seeds[scale])}
+        return {seed: json.loads(file.read_text())["result"] for seed, file in files.items() if file.is_file()}
 
 
-def run_cell(study: Study, seed: int, out: Path) -> None:
+def run_cell(study: Study, seed: int, out: Path, scale: str = "paper") -> None:
     """Computes one cell and keeps it."""
     from policyforest import __version__
 
     started = time.process_time()
-    result = study.run(seed)
+    result = study.cell(seed, scale)
     content = {
         "study": study.name,
         "seed": seed,
@@ -68,8 +90,8 @@ def run_cell(study: Study, seed: int, out: Path) -> None:
         "cpu_seconds": round(time.process_time() - started, 3),
         "result": result,
     }
-    study.folder(out).mkdir(parents=True, exist_ok=True)
-    with replacing(study.file(out, seed)) as beside:
+    study.folder(out, scale).mkdir(parents=True, exist_ok=True)
+    with replacing(study.file(out, seed, scale)) as beside:
         beside.write_text(json.dumps(content, allow_nan=False) + "\n")
 
 
@@ -83,26 +105,28 @@ def run_studies(
 ) -> None:
     """Computes all missing cells; `done(finished, total, seconds left)` is called after each."""
     cells = [(study, seed) for study in studies for seed in study.missing(out, scale)]
-    costs = [study.seconds for study, _ in cells]
+    costs = [study.cost(scale) for study, _ in cells]
     started, finished_cost = time.perf_counter(), 0.0
     timed = [i for i, (study, _) in enumerate(cells) if study.kind == "times"]
     others = [i for i in range(len(cells)) if i not in set(timed)]
     parts = [([cells[i] for i in part], [costs[i] for i in part]) for part in (others, timed)]
-    done_costs = chain(_run_all(*parts[0], out, workers), _run_all(*parts[1], out, workers=1))
+    done_costs = chain(_run_all(*parts[0], out, scale, workers), _run_all(*parts[1], out, scale, workers=1))
     for finished, cost in enumerate(done_costs, start=1):
         finished_cost += cost
         pace = (time.perf_counter() - started) / finished_cost
         done(finished, len(cells), pace * (sum(costs) - finished_cost))
 
 
-def _run_all(cells: Sequence[tuple[Study, int]], costs: Sequence[float], out: Path, workers: int) -> Iterable[float]:
+def _run_all(
+    cells: Sequence[tuple[Study, int]], costs: Sequence[float], out: Path, scale: str, workers: int
+) -> Iterable[float]:
     if workers == 1:
         for (study, seed), cost in zip(cells, costs, strict=True):
-            run_cell(study, seed, out)
+            run_cell(study, seed, out, scale)
             yield cost
         return
     pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_follow_the_parent)
-    futures = {pool.submit(run_cell, s, seed, out): cost for (s, seed), cost in zip(cells, costs, strict=True)}
+    futures = {pool.submit(run_cell, s, seed, out, scale): cost for (s, seed), cost in zip(cells, costs, strict=True)}
     try:
         for future in as_completed(futures):
             future.result()

@@ -2,7 +2,7 @@
 
 Each trial makes ten policies from its samples; all are judged, and one is chosen by a few validation episodes. The rows
 of the table: "mean of 10" averages over the policies of a trial, "worst of 10" is the worst of them, and "chosen of 10"
-the one that validation keeps.
+the one that validation keeps. At the scale "quick" a trial has fewer episodes and makes three policies.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from policyforest.exploration import make_agent
 from policyforest.exploration.agents import paper_planner
 from policyforest.exploration.planner import PlanInput, knownness_box
 from policyforest.exploration.selection import VALIDATION_SEED
-from policyforest.paper.cells import Study
+from policyforest.paper.cells import Short, Study
 from policyforest.policy import Policy
 from policyforest.presets import named_problem
 
@@ -30,24 +30,34 @@ VALIDATION_EPISODES = 10
 EVALUATION_SEED = 1
 MOST_DRAWN = 200
 """Steps that are kept of the best and the worst episode, for their figures"""
+# A quick trial has this share of a trial's episodes, and takes this share of its time: a plan's time grows with them.
+QUICK_SHARE, QUICK_COST = 0.4, 0.12
 
 
 def explore_and_evaluate(
-    seed: int, *, problem: str, agent: str, episodes: int, evaluation_episodes: int, **settings: Any
+    seed: int,
+    *,
+    problem: str,
+    agent: str,
+    episodes: int,
+    evaluation_episodes: int,
+    n_policies: int = N_POLICIES,
+    **settings: Any,
 ) -> dict[str, Any]:
-    """One trial: explore, learn ten policies, judge them all."""
+    """One trial: explore, learn `n_policies` policies, judge them all."""
     env = gym.make(named_problem(problem).id)
     started = time.process_time()
     explorer = make_agent(agent, env, seed=seed, discount=named_problem(problem).discount, **settings)
     explorer.learn(episodes=episodes)
     explored = time.process_time()
-    policies = explorer.policies(N_POLICIES)
+    policies = explorer.policies(n_policies)
     learned = time.process_time()
     validated = [evaluate(p, env, episodes=VALIDATION_EPISODES, seed=VALIDATION_SEED + seed).mean for p in policies]
     judged = [evaluate(p, env, episodes=evaluation_episodes, seed=EVALUATION_SEED) for p in policies]
     returns = np.array([j.mean for j in judged])
     episode_returns = np.array([j.returns for j in judged])
-    rows = {"mean of 10": None, "worst of 10": int(returns.argmin()), "chosen of 10": int(np.argmax(validated))}
+    chosen_rows = {"mean": None, "worst": int(returns.argmin()), "chosen": int(np.argmax(validated))}
+    rows = {f"{name} of {n_policies}": i for name, i in chosen_rows.items()}
     result: dict[str, Any] = {"samples": len(explorer.transitions)}
     for name, i in rows.items():
         chosen = judged if i is None else [judged[i]]
@@ -56,16 +66,16 @@ def explore_and_evaluate(
             "worst_episode": min(j.worst for j in chosen),
             "steps": float(np.mean([j.lengths.mean() for j in chosen])),
         }
-    result["mean of 10"] |= {
+    result[f"mean of {n_policies}"] |= {
         "returns": returns.tolist(),
         "episode_returns": episode_returns.tolist(),
         "training_returns": [report.episode_return for report in explorer.log],
         "explore_seconds": explored - started,
-        "policy_seconds": (learned - explored) / N_POLICIES,
+        "policy_seconds": (learned - explored) / n_policies,
     }
     for name, choose in (("worst", np.argmin), ("best", np.argmax)):
         policy, episode = np.unravel_index(choose(episode_returns), episode_returns.shape)
-        result["mean of 10"][f"{name}_played"] = _played(policies[policy], env, int(episode))
+        result[f"mean of {n_policies}"][f"{name}_played"] = _played(policies[policy], env, int(episode))
     return result
 
 
@@ -92,7 +102,10 @@ def plan_once(seed: int, *, samples: int, horizon: int) -> dict[str, Any]:
 
 
 def _study(name: str, title: str, quick: int, full: int, seconds: float, **cell: Any) -> Study:
-    return Study(name, title, partial(explore_and_evaluate, **cell), {"quick": quick, "paper": full}, seconds)
+    fewer = cell | {"episodes": int(QUICK_SHARE * cell["episodes"]), "evaluation_episodes": 3, "n_policies": 3}
+    short = Short(partial(explore_and_evaluate, **fewer), QUICK_COST * seconds)
+    run = partial(explore_and_evaluate, **cell)
+    return Study(name, title, run, {"quick": quick, "paper": full}, seconds, short=short)
 
 
 SWING_UP: dict[str, Any] = {"problem": "swing-up", "episodes": 100, "evaluation_episodes": 10}
@@ -213,7 +226,8 @@ STUDIES = {
             "Processor seconds of a plan at 1,200 samples, horizon 15, 25 trees, the paper's settings, one thread",
             partial(plan_once, samples=1_200, horizon=15),
             {"quick": 3, "paper": 10},
-            seconds=2.0,
+            seconds=1.0,
+            kind="times",
         ),
     )
 }

@@ -24,6 +24,8 @@ def summary(out: Path, scale: str) -> dict[str, list[dict[str, Any]]]:
     """The rows of the tables "returns", "times" and "limits": one for each study and method that has finished cells."""
     tables: dict[str, list[dict[str, Any]]] = {"returns": [], "times": [], "limits": []}
     for study in STUDIES.values():
+        if study.kind == "portraits":
+            continue
         results = study.results(out, scale)
         if study.kind == "limits":
             tables["limits"] += [_limit_row(result) for result in results]
@@ -40,13 +42,18 @@ def _limit_row(result: Result) -> dict[str, Any]:
 
 def _times_row(study: Study, method: str, results: list[Result]) -> dict[str, Any]:
     """Medians over policies; the ratio is that of each policy to FQI on the same samples."""
+    samples = f"{np.median([result['samples'] for result in results]):,.0f}"
+    if method == "plan":
+        seconds = np.median([result[method]["return"] for result in results])
+        row = dict.fromkeys(TIMES, "-") | {"study": study.name, "method": method, "policies": len(results)}
+        return row | {"samples": samples, "learning Q": f"{seconds:.2f} s"}
     median = {key: float(np.median([result[method][key] for result in results])) for key in results[0][method]}
     ratios = [result["fqi"]["action_us"] / result[method]["action_us"] for result in results]
     return {
         "study": study.name,
         "method": method,
         "policies": len(results),
-        "samples": f"{np.median([result['samples'] for result in results]):,.0f}",
+        "samples": samples,
         "one action": f"{median['action_us']:.2f} µs",
         "faster than FQI": f"{np.median(ratios):,.0f}× (at least {min(ratios):,.0f}×)",
         "learning Q": f"{median['q_seconds']:.2f} s",

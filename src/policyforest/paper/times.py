@@ -40,16 +40,27 @@ def learn_and_time(seed: int, *, samples: dict[str, int]) -> dict[str, Any]:
 
 def _study(name: str, title: str, **samples: int) -> Study:
     run = partial(learn_and_time, samples=samples)
-    return Study(name, title, run, {"quick": 3, "paper": 10}, seconds=3.0, kind="times")
+    return Study(name, title, run, {"quick": 3, "paper": 10}, seconds=1.5, kind="times")
+
+
+POINTS = (50, 100, 200, 300)
+"""Training episodes; the study of the last has no number in its name"""
+
+
+def study_at(point: int) -> str:
+    return "double-integrator-times" + ("" if point == POINTS[-1] else f"-{point}")
 
 
 STUDIES = {
     study.name: study
     for study in (
-        _study(
-            "double-integrator-times",
-            "Double Integrator, 300 random episodes, the paper's settings: time of an action and of learning",
-            episodes=300,
+        *(
+            _study(
+                study_at(point),
+                f"Double Integrator, {point} random episodes, the paper's settings: time of an action and of learning",
+                episodes=point,
+            )
+            for point in POINTS
         ),
         _study(
             "double-integrator-times-10000",

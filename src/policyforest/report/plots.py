@@ -1,22 +1,30 @@
 """Pictures of policies, of learning and of returns.
 
-Every function returns a matplotlib `Figure` that belongs to nobody else: no global state, no window, works without a
-display. `save_png` and `png_bytes` turn it into a file.
+Every function returns a matplotlib `Figure` (see `canvas`); `save_png` and `png_bytes` turn it into a file.
 """
 
 from __future__ import annotations
 
-import io
-import os
-from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
-from typing import TYPE_CHECKING, Any, ParamSpec
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from policyforest.arguments import Floats
-from policyforest.extras import import_extra
-from policyforest.files import replacing
+from policyforest.report.canvas import (
+    BLUE,
+    FAINT,
+    GREEN,
+    INK,
+    ORANGE,
+    VIOLET,
+    matplotlib,
+    panels,
+    png_bytes,
+    save_png,
+    styled,
+    whole_numbers,
+)
 from policyforest.report.labels import Labels, labels_for
 from policyforest.report.state_slice import StateSlice, slice_of
 from policyforest.spaces import bounds
@@ -28,43 +36,14 @@ if TYPE_CHECKING:
     from policyforest.fitted_q import QIteration
     from policyforest.transitions import Transitions
 
-P = ParamSpec("P")
+__all__ = ["episode_figure", "learning_figure", "png_bytes", "policy_figure", "returns_figure", "save_png"]
 
-BLUE, ORANGE, GREEN, VIOLET, INK, FAINT = "#2a6f97", "#c8553d", "#5b8c5a", "#8a6fb0", "#33383f", "#d9dde2"
 ACTION_COLORS, VALUE_COLORS = "RdBu_r", "viridis"
-DPI = 110
 # An arg max costs some 20 µs a state and a forest's answer less than one.
 SLOW_RESOLUTION, FAST_RESOLUTION = 120, 300
 
-STYLE = {
-    "font.size": 10,
-    "axes.titlesize": 11,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
-    "axes.edgecolor": INK,
-    "axes.labelcolor": INK,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": False,
-    "text.color": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "legend.frameon": False,
-}
 
-
-def _styled(draw: Callable[P, Figure]) -> Callable[P, Figure]:
-    """Draws in this module's style and leaves matplotlib's settings as they were."""
-
-    @wraps(draw)
-    def drawn(*args: P.args, **kwargs: P.kwargs) -> Figure:
-        with _matplotlib().rc_context(STYLE):
-            return draw(*args, **kwargs)
-
-    return drawn
-
-
-@_styled
+@styled
 def policy_figure(
     policy: Any,
     dims: Sequence[int] | None = None,
@@ -82,44 +61,44 @@ def policy_figure(
     labels = labels_for(policy.info.problem, policy.observation_space.shape[0], policy.action_space.shape[0])
     n_actions = len(labels.actions)
     actions = np.asarray(policy.act_batch(plane.states()))
-    figure, panels = _panels(n_actions + (2 if greedy else 0))
+    figure, areas = panels(n_actions + (2 if greedy else 0))
     limits = bounds(policy.action_space)
     for j in range(n_actions):
-        _draw_action(panels[j], plane, actions[:, j], limits[j], labels, j)
+        _draw_action(areas[j], plane, actions[:, j], limits[j], labels, j)
         if samples is not None and len(plane.dims) == 2:
             x, y = samples[:, list(plane.dims)].T
-            panels[j].scatter(x, y, s=7, color=INK, alpha=0.7, ec="white", lw=0.3)
-            panels[j].set(xlim=tuple(plane.box[0]), ylim=tuple(plane.box[1]))
+            areas[j].scatter(x, y, s=7, color=INK, alpha=0.7, ec="white", lw=0.3)
+            areas[j].set(xlim=tuple(plane.box[0]), ylim=tuple(plane.box[1]))
     if greedy:
-        _draw_values(panels[n_actions], plane, policy, labels)
-        _draw_q(panels[n_actions + 1], plane, policy, labels)
+        _draw_values(areas[n_actions], plane, policy, labels)
+        _draw_q(areas[n_actions + 1], plane, policy, labels)
     figure.suptitle(_heading(policy, plane, labels), x=0.01, ha="left", fontsize=9)
     return figure
 
 
-@_styled
+@styled
 def learning_figure(history: Sequence[QIteration]) -> Figure:
     """What the iterations of Fitted Q Iteration did: the mean value at the samples, and its relative drift."""
-    figure, (left, right) = _panels(2)
+    figure, (left, right) = panels(2)
     numbers = [iteration.iteration for iteration in history]
     left.plot(numbers, [iteration.value for iteration in history], color=BLUE, lw=1.8)
     left.set(title="Mean value at the samples", xlabel="iteration h", ylabel="mean of max Q (reward)")
     right.semilogy(numbers, [max(100 * abs(iteration.drift), 1e-4) for iteration in history], color=ORANGE, lw=1.8)
     right.set(title="Drift of the values", xlabel="iteration h", ylabel="mean relative change (%)")
-    right.yaxis.set_major_locator(_matplotlib().ticker.LogLocator(subs=(1, 2, 5)))
+    right.yaxis.set_major_locator(matplotlib().ticker.LogLocator(subs=(1, 2, 5)))
     right.yaxis.set_major_formatter("{x:g}")
-    right.yaxis.set_minor_locator(_matplotlib().ticker.NullLocator())
+    right.yaxis.set_minor_locator(matplotlib().ticker.NullLocator())
     for axes in (left, right):
         axes.grid(axis="y", color=FAINT, lw=0.8)
         axes.set_axisbelow(True)
-        axes.xaxis.set_major_locator(_whole_numbers())
+        axes.xaxis.set_major_locator(whole_numbers())
     return figure
 
 
-@_styled
+@styled
 def returns_figure(returns: Floats, marks: Mapping[str, float] | None = None) -> Figure:
     """How the returns of the episodes are spread, with their mean and any other figures to stand beside."""
-    figure, (axes,) = _panels(1, width=6.4, height=3.0)
+    figure, (axes,) = panels(1, width=6.4, height=3.0)
     axes.hist(returns, bins=min(20, max(5, len(returns) // 3)), color=BLUE, alpha=0.85, edgecolor="white", lw=0.6)
     axes.axvline(float(np.mean(returns)), color=INK, lw=1.6, label=f"mean {np.mean(returns):.4g}")
     for (name, value), color in zip((marks or {}).items(), (ORANGE, GREEN, VIOLET), strict=False):
@@ -127,16 +106,16 @@ def returns_figure(returns: Floats, marks: Mapping[str, float] | None = None) ->
     axes.set(
         title=f"Returns of {len(returns)} episodes", xlabel="return (undiscounted sum of rewards)", ylabel="episodes"
     )
-    axes.yaxis.set_major_locator(_whole_numbers())
+    axes.yaxis.set_major_locator(whole_numbers())
     axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5))
     return figure
 
 
-@_styled
+@styled
 def episode_figure(episode: Transitions, problem: str = "") -> Figure:
     """One episode over its control steps: the states on the left, the actions on the right."""
     labels = labels_for(problem, episode.states.shape[1], episode.actions.shape[1])
-    figure, (left, right) = _panels(2, width=4.6, height=3.0)
+    figure, (left, right) = panels(2, width=4.6, height=3.0)
     for rows, names, axes in ((episode.states, labels.states, left), (episode.actions, labels.actions, right)):
         for column, name, color in zip(rows.T, names, (BLUE, ORANGE, GREEN, VIOLET), strict=False):
             axes.plot(column, color=color, lw=1.4, label=name)
@@ -144,37 +123,6 @@ def episode_figure(episode: Transitions, problem: str = "") -> Figure:
         axes.set_xlabel("control step")
         axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, handlelength=1.2, borderaxespad=0.2)
     return figure
-
-
-def save_png(figure: Figure, path: str | os.PathLike[str]) -> None:
-    with replacing(path) as beside:
-        beside.write_bytes(png_bytes(figure))
-
-
-def png_bytes(figure: Figure) -> bytes:
-    """The picture as a PNG file, without the date and the software that made it."""
-    content = io.BytesIO()
-    figure.savefig(content, format="png", metadata={"Software": None})
-    return content.getvalue()
-
-
-def _panels(number: int, width: float = 4.6, height: float = 3.8) -> tuple[Figure, list[Axes]]:
-    """Panels in rows of at most three."""
-    columns = min(3, number)
-    rows = -(-number // columns)
-    size = (columns * width, rows * height + 0.3)
-    figure: Figure = _matplotlib().figure.Figure(figsize=size, dpi=DPI, layout="constrained")
-    return figure, [figure.add_subplot(rows, columns, i + 1) for i in range(number)]
-
-
-def _matplotlib() -> Any:
-    for module in ("matplotlib.figure", "matplotlib.ticker"):
-        import_extra(module, "plot")
-    return import_extra("matplotlib", "plot")
-
-
-def _whole_numbers() -> Any:
-    return _matplotlib().ticker.MaxNLocator(integer=True)
 
 
 def _draw_action(axes: Axes, plane: StateSlice, values: Floats, limits: Floats, labels: Labels, j: int) -> None:

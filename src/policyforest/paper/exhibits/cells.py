@@ -1,0 +1,61 @@
+"""What the exhibits read: the finished cells of one folder at one scale."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from policyforest.arguments import Floats
+from policyforest.paper import STUDIES
+from policyforest.paper.cells import Result
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The finished cells in a folder."""
+
+    out: Path
+    scale: str = "paper"
+
+    def results(self, study: str) -> list[Result]:
+        return STUDIES[study].results(self.out, self.scale)
+
+    def rows(self, study: str, method: str) -> dict[int, Any]:
+        """What a study has of one method, by seed. Online, methods are "mean", "worst" and "chosen" of n policies."""
+        found = {}
+        for seed, result in STUDIES[study].by_seed(self.out, self.scale).items():
+            for key, row in result.items():
+                if key == method or key.startswith(f"{method} of "):
+                    found[seed] = row
+        return found
+
+    def values(self, study: str, method: str, key: str = "return") -> Floats:
+        """One number of each cell: its return, its steps, its seconds."""
+        return np.array([row[key] for row in self.rows(study, method).values()], dtype=np.float64)
+
+    def paired(self, one: tuple[str, str], other: tuple[str, str], key: str = "return") -> tuple[Floats, Floats]:
+        """Two methods on the same samples: the numbers of the seeds that both (study, method) have."""
+        a, b = self.rows(*one), self.rows(*other)
+        seeds = sorted(set(a) & set(b))
+        return np.array([a[s][key] for s in seeds]), np.array([b[s][key] for s in seeds])
+
+    def policy_returns(self, study: str) -> Floats:
+        """Online: the returns of all policies of all trials."""
+        trials = [row["returns"] for row in self.rows(study, "mean").values()]
+        return np.concatenate([np.array(trial) for trial in trials]) if trials else np.empty(0)
+
+    def limit(self, problem: str, key: str = "return") -> float | None:
+        """What dynamic programming reaches; None while it is not computed."""
+        found = [result[key] for result in self.results("limits") if result["problem"] == problem]
+        return float(found[0]) if found else None
+
+    def portrait(self, problem: str, how: str = "batch") -> Result | None:
+        found = [r for r in self.results("portraits") if (r["problem"], r["how"]) == (problem, how)]
+        return found[0] if found else None
+
+    def complete(self, studies: Iterable[str]) -> bool:
+        return not any(STUDIES[name].missing(self.out, self.scale) for name in studies)

@@ -1,0 +1,45 @@
+"""Figure 12: the best and the worst swing-up episode, over time."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from policyforest.paper.exhibits.cells import Cells
+from policyforest.report.canvas import BLUE, FAINT, GREEN, ORANGE, panels, styled
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+CONTROL_STEP = 0.1
+TRIALS = {"mre": "MRE as in the paper", "disagreement": "our explorer"}
+
+
+@styled
+def draw(cells: Cells, name: str) -> Figure:
+    found = {how: cells.portrait("swing-up", how) for how in TRIALS}
+    shown = [(how, which, result) for how, result in found.items() if result for which in ("best", "worst")]
+    figure, areas = panels(max(1, len(shown)), width=4.2, height=2.5, columns=2)
+    for axes, (how, which, result) in zip(areas, shown, strict=False):
+        path = result["episodes"][which]
+        axes.set_title(f"{TRIALS[how]}, {which} of {len(result['returns'])}: {sum(path['rewards']):.1f}", fontsize=10)
+        _draw_path(axes, path)
+    if shown:
+        areas[0].legend(loc="lower right", fontsize=8.5, ncols=3, handlelength=1.6, columnspacing=1.0)
+    return figure
+
+
+def _draw_path(axes: Axes, path: dict[str, Any]) -> None:
+    states, actions = np.array(path["states"]), np.array(path["actions"])
+    times = CONTROL_STEP * np.arange(len(states))
+    # Angles without jumps, as turns from upright.
+    angle = np.unwrap(states[:, 0]) / math.pi
+    angle -= 2 * np.round(angle[-1] / 2)
+    axes.axhline(0.0, color=FAINT, lw=0.8, zorder=0)
+    axes.plot(times, angle, color=BLUE, lw=1.8, label="θ/π")
+    axes.plot(times, states[:, 1] / 10.0, color=GREEN, lw=1.2, ls="--", label="ω/10 (rad/s)")
+    axes.step(times[:-1], actions[:, 0] / 15.0, color=ORANGE, lw=1.0, ls="-", where="post", label="τ/15 (Nm)")
+    axes.set(xlabel="time (s)", ylabel="share of its range", xlim=(0, times[-1]))

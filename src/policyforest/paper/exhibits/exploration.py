@@ -1,0 +1,81 @@
+"""The exploration ablation on the swing-up: final policies of each explorer, and the episodes while it learned."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from policyforest.arguments import Floats
+from policyforest.evaluation import interval_half_width
+from policyforest.paper.exhibits.cells import Cells
+from policyforest.paper.exhibits.style import LIMIT
+from policyforest.report.canvas import BLUE, FAINT, GREEN, INK, ORANGE, VIOLET, panels, styled
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+EXPLORERS = {
+    "swing-up-mre-original": "MRE, original",
+    "swing-up-mre-density-targets": "MRE, paper's knownness only",
+    "swing-up-mre-original-leaves": "MRE, paper's update only",
+    "swing-up-mre": "MRE as in the paper",
+    "swing-up-random": "random",
+    "swing-up-greedy": "greedy",
+    "swing-up-epsilon-greedy": "ε-greedy, 1 to 0.1",
+    "swing-up-ours": "our explorer",
+}
+CURVES = {
+    "swing-up-mre-original": (GREEN, ":"),
+    "swing-up-mre": (BLUE, "--"),
+    "swing-up-epsilon-greedy": (VIOLET, "-."),
+    "swing-up-ours": (ORANGE, "-"),
+}
+SMOOTH = 7
+"""Episodes of the running median"""
+
+
+@styled
+def draw(cells: Cells, name: str) -> Figure:
+    limit = cells.limit("swing-up")
+    figure, (left, right) = panels(2, width=4.9, height=3.5)
+    _draw_final(left, cells)
+    _draw_training(right, cells)
+    if limit is not None:
+        left.axvline(limit, **LIMIT, label=f"limit {limit:.4g}")
+        right.axhline(limit, **LIMIT)
+    left.legend(loc="lower left", fontsize=8.5)
+    return figure
+
+
+def _draw_final(axes: Axes, cells: Cells) -> None:
+    """A dot a trial (the mean of its policies), the mean of the trials and its 95% interval."""
+    drawn = [(label, cells.values(study, "mean")) for study, label in EXPLORERS.items()]
+    shown = [(label, values) for label, values in drawn if len(values)]
+    for y, (_, values) in enumerate(shown):
+        axes.plot(values, np.full(len(values), y), "o", ms=4.5, mfc="white", mec=INK, mew=0.9, zorder=3)
+        half = interval_half_width(values) if len(values) > 1 else 0.0
+        axes.errorbar(values.mean(), y, xerr=half, fmt="s", color=BLUE, ms=6.5, capsize=3, lw=1.4, zorder=2)
+    axes.set_yticks(range(len(shown)), [label for label, _ in shown])
+    axes.invert_yaxis()
+    axes.grid(axis="x", color=FAINT, lw=0.7)
+    axes.set(xlabel="mean return of final policies", title="After the last episode")
+
+
+def _draw_training(axes: Axes, cells: Cells) -> None:
+    for study, (color, line) in CURVES.items():
+        trials = [row["training_returns"] for row in cells.rows(study, "mean").values()]
+        if trials:
+            middle = _running_median(np.median(np.array(trials), axis=0))
+            axes.plot(np.arange(1, len(middle) + 1), middle, color=color, ls=line, lw=1.6, label=EXPLORERS[study])
+    axes.grid(axis="y", color=FAINT, lw=0.7)
+    axes.set(
+        xlabel="training episode", ylabel=f"return (median of trials and {SMOOTH} episodes)", title="While exploring"
+    )
+    axes.legend(loc="lower right", fontsize=8.5)
+
+
+def _running_median(values: Floats) -> Floats:
+    half = SMOOTH // 2
+    return np.array([np.median(values[max(0, i - half) : i + half + 1]) for i in range(len(values))])

@@ -1,0 +1,70 @@
+"""Figures 10 and 11: how the returns of policies that were learned online are spread."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from policyforest.arguments import Floats
+from policyforest.paper.exhibits.cells import Cells
+from policyforest.paper.exhibits.style import LIMIT, nice_costs
+from policyforest.report.canvas import BLUE, INK, ORANGE, matplotlib, panels, styled, whole_numbers
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# (study, what it is, its colour), the problem, and what the paper says: a name and a return each.
+FIGURES = {
+    "figure-online-pendulum": (
+        (("pendulum-online-mre", "MRE as in the paper", BLUE), ("pendulum-online-ours", "our explorer", ORANGE)),
+        "inverted-pendulum-6kg",
+        {"paper, mean": -171.0},
+    ),
+    "figure-online-swing-up": (
+        (("swing-up-mre", "MRE as in the paper", BLUE), ("swing-up-ours", "our explorer", ORANGE)),
+        "swing-up",
+        {"paper, worst policy": -51.0},
+    ),
+}
+BINS = 24
+
+
+@styled
+def draw(cells: Cells, name: str) -> Figure:
+    studies, problem, said = FIGURES[name]
+    figure, areas = panels(len(studies), width=6.4, height=1.9, columns=1)
+    limit = cells.limit(problem)
+    returns = {study: cells.policy_returns(study) for study, _, _ in studies}
+    costs = np.concatenate([-values for values in returns.values()] + [-np.array([limit or -1.0, *said.values()])])
+    low, high = float(costs.min()) / 1.05, float(costs.max()) * 1.05
+    bins = np.geomspace(low, high, BINS)
+    for axes, (study, label, color) in zip(areas, studies, strict=True):
+        trials = len(cells.rows(study, "mean"))
+        axes.set_title(f"{label}: {len(returns[study])} policies of {trials} trials", fontsize=9.5)
+        _draw_returns(axes, returns[study], bins, color)
+        for words, value in said.items():
+            axes.axvline(-value, color=INK, lw=1.2, ls=":", label=f"{words} {value:.0f}")
+        if limit is not None:
+            axes.axvline(-limit, **LIMIT, label=f"limit {limit:.4g}")
+        axes.set_xscale("log")
+        axes.set_xlim(high, low)
+        axes.xaxis.set_major_locator(matplotlib().ticker.FixedLocator(nice_costs(low, high)))
+        axes.xaxis.set_major_formatter(matplotlib().ticker.FuncFormatter(lambda x, _: f"−{x:g}"))
+        axes.xaxis.set_minor_locator(matplotlib().ticker.NullLocator())
+        axes.yaxis.set_major_locator(whole_numbers())
+        axes.set_ylabel("policies")
+        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=9)
+    areas[-1].set_xlabel("mean return of a policy's episodes")
+    return figure
+
+
+def _draw_returns(axes: Axes, returns: Floats, bins: Floats, color: str) -> None:
+    """The paper's marks: a thick line at the mean, thin ones at the best and the worst policy."""
+    if not len(returns):
+        return
+    axes.hist(-returns, bins=list(bins), color=color, alpha=0.8, edgecolor="white", lw=0.6)
+    axes.axvline(-returns.mean(), color=color, lw=3.0, label=f"mean {returns.mean():.4g}")
+    axes.axvline(-returns.max(), color=color, lw=1.0, label=f"best {returns.max():.4g}")
+    axes.axvline(-returns.min(), color=color, lw=1.0, label=f"worst {returns.min():.4g}")

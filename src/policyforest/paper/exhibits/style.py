@@ -1,0 +1,75 @@
+"""How the paper's methods look in all figures: told apart by marker and line as well as by colour."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from policyforest.arguments import Floats
+from policyforest.evaluation import interval_half_width
+from policyforest.report.canvas import BLUE, FAINT, GREEN, INK, ORANGE, matplotlib
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True)
+class Look:
+    label: str
+    color: str
+    marker: str
+    line: str
+    hatch: str = ""
+
+    def line_style(self) -> dict[str, Any]:
+        return {"color": self.color, "marker": self.marker, "ls": self.line, "label": self.label, "mec": "white"}
+
+
+LOOKS = {
+    "fqi": Look("FQI", "#8b9099", "s", ":", ""),
+    "fpf-pwc": Look("FPF:PWC", ORANGE, "^", "--", "//"),
+    "fpf-pwl": Look("FPF:PWL", BLUE, "o", "-", ""),
+    "bas": Look("BAS", GREEN, "D", "-.", "xx"),
+    "ours": Look("FPF:PWL, our defaults", "#14181d", "v", "-", ""),
+}
+LIMIT: dict[str, Any] = {"color": INK, "ls": (0, (6, 3)), "lw": 1.0}
+PAPER_MARK: dict[str, Any] = {
+    "marker": "*",
+    "ms": 13,
+    "mfc": "white",
+    "mec": BLUE,
+    "mew": 1.4,
+    "ls": "none",
+    "zorder": 5,
+}
+
+
+def cost_axis(axes: Axes, costs: Floats) -> None:
+    """Returns that span a factor of ten and more: -return on a logarithm, upside down, with the returns as labels."""
+    ticker = matplotlib().ticker
+    axes.set_yscale("log")
+    low, high = float(np.min(costs)), float(np.max(costs))
+    axes.set_ylim(high * 1.25, low / 1.12)
+    axes.yaxis.set_major_locator(ticker.FixedLocator(nice_costs(low, high)))
+    axes.yaxis.set_major_formatter(ticker.FuncFormatter(lambda x, _: f"−{x:g}"))
+    axes.yaxis.set_minor_locator(ticker.NullLocator())
+    axes.grid(axis="y", color=FAINT, lw=0.7)
+    axes.set_axisbelow(True)
+
+
+def nice_costs(low: float, high: float) -> list[float]:
+    """Round numbers that cover a range: 1, 1.5, 2, 3, 5, 7 times a power of ten."""
+    powers = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1)
+    every = [m * 10.0**p for p in powers for m in (1, 1.5, 2, 3, 5, 7)]
+    return [x for x in every if low / 1.1 <= x <= high * 1.2]
+
+
+def mean_and_interval(samples: Sequence[Floats]) -> tuple[Floats, Floats]:
+    """Means, and half the 95% interval of each; 0 where a single number has none."""
+    means = np.array([values.mean() for values in samples])
+    halves = np.array([interval_half_width(values) if len(values) > 1 else 0.0 for values in samples])
+    return means, halves

@@ -1,0 +1,79 @@
+"""Figures 8 and 9: what the actions of an episode and what learning cost on the Double Integrator, on one thread."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from policyforest.arguments import Floats
+from policyforest.paper.exhibits.cells import Cells
+from policyforest.paper.exhibits.style import LOOKS, Look
+from policyforest.paper.times import METHODS, POINTS, study_at
+from policyforest.report.canvas import FAINT, matplotlib, panels, styled
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+LARGE = "double-integrator-times-10000"
+STEPS = 200
+"""Of an episode, as in the paper's figure"""
+
+
+def episodes_of(cells: Cells) -> dict[str, float]:
+    """The studies that have cells, with their training episodes; 10,000 samples are as many as have that length."""
+    found: dict[str, float] = {study_at(p): p for p in POINTS if cells.results(study_at(p))}
+    whole = [result["samples"] for result in cells.results(study_at(POINTS[-1]))]
+    if cells.results(LARGE) and whole:
+        found[LARGE] = round(10_000 / (float(np.mean(whole)) / POINTS[-1]), -1)
+    return found
+
+
+@styled
+def draw(cells: Cells, name: str) -> Figure:
+    figure, (axes,) = panels(1, width=6.4, height=3.6)
+    episodes = episodes_of(cells)
+    if name == "figure-evaluation-time":
+        for method in METHODS:
+            _draw(axes, cells, episodes, method, "action_us", STEPS / 1e3, LOOKS[method])
+        axes.set(ylabel=f"time of {STEPS} actions (ms)", title="Evaluation time of an episode")
+        per_action = axes.secondary_yaxis("right", functions=(_per_action, _per_episode))
+        per_action.set_ylabel("time of one action (µs)")
+    else:
+        _draw(axes, cells, episodes, "fqi", "q_seconds", 1.0, Look("Q by FQI", "#8b9099", "s", ":"))
+        for method in METHODS[1:]:
+            look = LOOKS[method]
+            extra = Look(f"{look.label}, on top of Q", look.color, look.marker, look.line)
+            _draw(axes, cells, episodes, method, "policy_seconds", 1.0, extra)
+        axes.set(ylabel="learning time (s)", title="Learning time")
+    axes.set(xscale="log", yscale="log", xlabel="training episodes of a random policy (the last: 10,000 samples)")
+    axes.set_xticks(list(episodes.values()), [f"{p:,.0f}" for p in episodes.values()])
+    axes.xaxis.set_minor_locator(matplotlib().ticker.NullLocator())
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.grid(axis="y", color=FAINT, lw=0.7)
+    axes.legend(loc="center left", bbox_to_anchor=(1.15, 0.5))
+    return figure
+
+
+def _per_action(milliseconds: Any) -> Any:
+    return milliseconds * 1e3 / STEPS
+
+
+def _per_episode(microseconds: Any) -> Any:
+    return microseconds * STEPS / 1e3
+
+
+def _draw(
+    axes: Axes, cells: Cells, episodes: dict[str, float], method: str, key: str, factor: float, look: Look
+) -> None:
+    """Medians over policies, and the range in which 90% of them lie: times have a tail to the right."""
+    values: list[Floats] = [factor * cells.values(study, method, key) for study in episodes]
+    if not values:
+        return
+    middle = np.array([np.median(v) for v in values])
+    low, high = (np.array([np.percentile(v, q) for v in values]) for q in (5, 95))
+    x = list(episodes.values())
+    axes.errorbar(
+        x, middle, yerr=[middle - low, high - middle], capsize=2.5, lw=1.5, elinewidth=1.0, ms=6, **look.line_style()
+    )

@@ -1,0 +1,186 @@
+"""What a policy knows and does, on a grid: plain data that pages draw and that studies keep.
+
+Over two state dimensions: the action, and V(s) = max_a Q(s, a). Q and knownness have the action as one dimension more:
+they are taken at several actions, for a slider. Where states have a third dimension, the action is taken at several
+values of that one, and Q and knownness at the middle action.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from policyforest.arguments import Floats, whole_number
+from policyforest.knownness import KnownnessForest
+from policyforest.report.labels import labels_for
+from policyforest.report.state_slice import StateSlice, slice_of, state_box
+from policyforest.spaces import bounds
+from policyforest.transitions import Transitions
+
+RESOLUTION, SLICES = 61, 11
+DIGITS = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Layered:
+    """A heat map for each position of a slider."""
+
+    title: str
+    unit: str
+    slider: str
+    """What the slider moves; nothing where there is a single layer"""
+    positions: tuple[float, ...]
+    layers: Floats
+    """(positions, rows, columns): the second state dimension runs along the rows"""
+    limits: tuple[float, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Maps:
+    """All heat maps of a policy over the same two state dimensions."""
+
+    labels: tuple[str, str]
+    box: Floats
+    maps: tuple[Layered, ...]
+    problem: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data of a few digits, for JSON."""
+        return {
+            "labels": list(self.labels),
+            "box": self.box.tolist(),
+            "problem": self.problem,
+            "maps": [
+                {
+                    "title": m.title,
+                    "unit": m.unit,
+                    "slider": m.slider,
+                    "positions": list(m.positions),
+                    "layers": _rounded(m.layers),
+                    "limits": list(m.limits),
+                }
+                for m in self.maps
+            ],
+        }
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> Maps:
+        maps = (
+            Layered(
+                m["title"],
+                m["unit"],
+                m["slider"],
+                tuple(m["positions"]),
+                np.array(m["layers"], dtype=np.float64),
+                (m["limits"][0], m["limits"][1]),
+            )
+            for m in content["maps"]
+        )
+        first, second = content["labels"]
+        return cls((first, second), np.array(content["box"]), tuple(maps), content["problem"])
+
+
+def policy_maps(
+    policy: Any,
+    *,
+    q: Any = None,
+    samples: Transitions | None = None,
+    dims: Sequence[int] | None = None,
+    at: Sequence[float] | None = None,
+    resolution: int = RESOLUTION,
+) -> Maps:
+    """The maps of a policy with at least two state dimensions.
+
+    q: a Q function, or a policy that is greedy in one; default: `policy` itself where it is greedy.
+    samples: what it was learned from; they give the map of knownness.
+    dims, at: see `slice_of`.
+    """
+    n_states = policy.observation_space.shape[0]
+    whole_number("policy: its state dimensions", n_states, at_least=2)
+    plane = slice_of(policy, dims, at, resolution)
+    if len(plane.dims) != 2:
+        raise ValueError(f"dims: is {list(plane.dims)}, must be two state dimensions")
+    labels = labels_for(policy.info.problem, n_states, policy.action_space.shape[0])
+    maps = [_action_map(policy, plane, labels.states, labels.actions[j], j) for j in range(len(labels.actions))]
+    if q is None and getattr(policy, "kind", "") == "greedy":
+        q = policy
+    if q is not None:
+        maps += _q_maps(policy, q, plane, labels.actions[0])
+    if samples is not None:
+        maps.append(_knownness_map(policy, samples, plane, labels.actions[0]))
+    names = (labels.states[plane.dims[0]], labels.states[plane.dims[1]])
+    return Maps(names, plane.box, tuple(maps), policy.info.problem)
+
+
+def _action_map(policy: Any, plane: StateSlice, states: Sequence[str], name: str, j: int) -> Layered:
+    low, high = bounds(policy.action_space)[j]
+    others = [d for d in range(len(plane.fixed)) if d not in plane.dims]
+    planes, slider = [plane], ""
+    positions: tuple[float, ...] = (0.0,)
+    if others:
+        slider, positions = states[others[0]], _positions(state_box(policy)[others[0]])
+        planes = [replace(plane, fixed=_with(plane.fixed, others[0], x)) for x in positions]
+    layers = np.stack([p.shaped(np.asarray(policy.act_batch(p.states()))[:, j]) for p in planes])
+    return Layered("Policy", name, slider, positions, layers, (float(low), float(high)))
+
+
+def _q_maps(policy: Any, q: Any, plane: StateSlice, action: str) -> list[Layered]:
+    from policyforest.q_function import states_in_box
+
+    forest, n_states = q.forest, len(plane.fixed)
+    periodic = getattr(policy, "periodic", {})
+    states = states_in_box(plane.states(), forest.box[:n_states], periodic)
+    best = forest.best_action(states)
+    value = plane.shaped(best.value)
+    positions = _positions(bounds(policy.action_space)[0])
+    layers = []
+    for a in positions:
+        actions = np.tile(bounds(policy.action_space).mean(axis=1), (len(states), 1))
+        actions[:, 0] = a
+        layers.append(plane.shaped(forest.predict(np.concatenate([states, actions], axis=1))))
+    limits = _most(value)
+    return [
+        Layered("Value V(s)", "return to come", "", (0.0,), value[np.newaxis], limits),
+        Layered("Q(s, a)", "return to come", action, positions, np.stack(layers), limits),
+    ]
+
+
+def _knownness_map(policy: Any, samples: Transitions, plane: StateSlice, action: str) -> Layered:
+    """Of a forest of 25 trees that took all samples."""
+    box = np.concatenate([samples.state_box(), bounds(samples.action_space)])
+    known = KnownnessForest(box)
+    known.insert(np.concatenate([samples.states, samples.actions], axis=1))
+    positions = _positions(bounds(policy.action_space)[0])
+    states = plane.states()
+    layers = []
+    for a in positions:
+        actions = np.tile(box[states.shape[1] :].mean(axis=1), (len(states), 1))
+        actions[:, 0] = a
+        rows = np.clip(np.concatenate([states, actions], axis=1), box[:, 0], box[:, 1])
+        layers.append(plane.shaped(known.knownness(rows)))
+    return Layered("Knownness", "0: never seen, 1: as dense as all", action, positions, np.stack(layers), (0.0, 1.0))
+
+
+def _positions(sides: Floats) -> tuple[float, ...]:
+    return tuple(float(x) for x in np.linspace(sides[0], sides[1], SLICES))
+
+
+def _with(state: Floats, dimension: int, value: float) -> Floats:
+    changed = state.copy()
+    changed[dimension] = value
+    return changed
+
+
+def _most(values: Floats) -> tuple[float, float]:
+    """Where most values lie, so that a few of -1000 do not take all the colours."""
+    low, high = (float(x) for x in np.percentile(values, [5, 100]))
+    return (low, high) if low < high else (low - 1.0, high + 1.0)
+
+
+def _rounded(values: Floats) -> Any:
+    """Nested lists with numbers of `DIGITS` digits."""
+    flat = [float(f"{x:.{DIGITS}g}") for x in values.ravel()]
+    return np.array(flat).reshape(values.shape).tolist()
