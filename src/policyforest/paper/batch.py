@@ -38,7 +38,7 @@ def learn_and_evaluate(
     A method that has no number of its own plays as many as "others" says."""
     id = named_problem(problem).id
     env = gym.make(id)
-    data = _gather(env, samples, seed)
+    data = gather(env, samples, seed)
     result: dict[str, Any] = {"samples": len(data)}
     q: QFunction | None = None
     for method in methods:
@@ -58,7 +58,8 @@ def learn_and_evaluate(
     return result
 
 
-def _gather(env: gym.Env[Any, Any], samples: dict[str, int], seed: int) -> Transitions:
+def gather(env: gym.Env[Any, Any], samples: dict[str, int], seed: int) -> Transitions:
+    """So many "episodes" or "steps" of a random policy, or "uniform" samples."""
     if "uniform" in samples:
         return sample_uniform(env, samples["uniform"], seed)
     return collect(env, episodes=samples.get("episodes"), steps=samples.get("steps"), seed=seed)

@@ -14,10 +14,10 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from policyforest.collection import collect, sample_uniform
 from policyforest.episodes import Episode, EpisodePlayer
 from policyforest.exploration import make_agent
 from policyforest.methods import Learner, with_problem
+from policyforest.paper.batch import gather
 from policyforest.paper.cells import Short, Study
 from policyforest.presets import named_problem
 from policyforest.report.maps import policy_maps
@@ -49,12 +49,7 @@ def portrait(number: int, *, episodes: int = 100, n_policies: int = 10) -> dict[
 
 def _batch(problem: str) -> dict[str, Any]:
     env = gym.make(named_problem(problem).id)
-    wanted = BATCH[problem]
-    data = (
-        sample_uniform(env, wanted["uniform"], 0)
-        if "uniform" in wanted
-        else collect(env, episodes=wanted["episodes"], seed=0)
-    )
+    data = gather(env, BATCH[problem], seed=0)
     # On the car our defaults do not know that two forces are enough; the paper's settings are those of its figure.
     preset = "paper" if problem == "car-on-the-hill" else None
     learned = Learner("fpf-pwl", problem, preset=preset, seed=0).fit(data)

@@ -20,8 +20,8 @@ from policyforest.report.state_slice import StateSlice, slice_of, state_box
 from policyforest.spaces import bounds
 from policyforest.transitions import Transitions
 
-RESOLUTION, SLICES = 61, 11
-DIGITS = 4
+RESOLUTION, SLICES = 51, 9
+DIGITS = 3
 
 
 @dataclass(frozen=True, eq=False)
