@@ -128,7 +128,7 @@ class Curve:
                 _study(
                     self.our_study(point),
                     f"{self.title}, {point} random episodes, our defaults",
-                    *(QUICK, self.policies if whole else self.our_policies, self.seconds[1]),
+                    *(OUR_QUICK, self.policies if whole else self.our_policies, self.seconds[1]),
                     methods=("fpf-pwl",),
                     preset=None,
                     episodes=self.episodes,
@@ -150,7 +150,7 @@ class Curve:
         return made
 
 
-QUICK = 3
+QUICK, OUR_QUICK = 3, 2
 
 CURVES = {
     curve.problem: curve

@@ -31,7 +31,7 @@ EVALUATION_SEED = 1
 MOST_DRAWN = 200
 """Steps that are kept of the best and the worst episode, for their figures"""
 # A quick trial has this share of a trial's episodes, and takes this share of its time: a plan's time grows with them.
-QUICK_SHARE, QUICK_COST = 0.4, 0.12
+QUICK_SHARE, QUICK_COST = 0.3, 0.08
 
 
 def explore_and_evaluate(

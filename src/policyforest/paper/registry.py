@@ -49,8 +49,11 @@ SWING_UP = (
     "swing-up-random",
     "swing-up-greedy",
     "swing-up-epsilon-greedy",
+    "swing-up-random-our-planning",
+    "swing-up-epsilon-greedy-our-planning",
     "swing-up-ours",
 )
+SWING_UP_TRIALS = ("swing-up-mre", "swing-up-ours")
 TIMES = tuple(times.STUDIES)
 
 EXHIBITS = {
@@ -103,10 +106,10 @@ EXHIBITS = {
             "figure-online-swing-up",
             "Returns of online learning on the swing-up",
             "Figure 11",
-            ("swing-up-mre", "swing-up-ours", "limits"),
+            (*SWING_UP_TRIALS, "limits"),
             "online",
         ),
-        Exhibit("figure-swing-up-episodes", "Best and worst swing-up episode", "Figure 12", ("portraits",), "episodes"),
+        Exhibit("figure-swing-up-episodes", "Best and worst swing-up", "Figure 12", SWING_UP_TRIALS, "episodes"),
         Exhibit("figure-tree-merge", "Two trees and their average, computed by the core", "Figure 3", (), "trees"),
         Exhibit(
             "figure-exploration",

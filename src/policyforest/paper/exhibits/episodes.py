@@ -15,17 +15,26 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 CONTROL_STEP = 0.1
-TRIALS = {"mre": "MRE as in the paper", "disagreement": "our explorer"}
+TRIALS = {"swing-up-mre": "MRE as in the paper", "swing-up-ours": "our explorer"}
+
+
+def extremes(cells: Cells, study: str) -> dict[str, dict[str, Any]]:
+    """The best and the worst evaluation episode of all trials that kept theirs."""
+    rows = [row for row in cells.rows(study, "mean").values() if "best_played" in row]
+    if not rows:
+        return {}
+    best = max((row["best_played"] for row in rows), key=lambda path: sum(path["rewards"]))
+    worst = min((row["worst_played"] for row in rows), key=lambda path: sum(path["rewards"]))
+    return {"best": best, "worst": worst}
 
 
 @styled
 def draw(cells: Cells, name: str) -> Figure:
-    found = {how: cells.portrait("swing-up", how) for how in TRIALS}
-    shown = [(how, which, result) for how, result in found.items() if result for which in ("best", "worst")]
+    found = {label: extremes(cells, study) for study, label in TRIALS.items()}
+    shown = [(label, which, path) for label, paths in found.items() for which, path in paths.items()]
     figure, areas = panels(max(1, len(shown)), width=4.2, height=2.5, columns=2)
-    for axes, (how, which, result) in zip(areas, shown, strict=False):
-        path = result["episodes"][which]
-        axes.set_title(f"{TRIALS[how]}, {which} of {len(result['returns'])}: {sum(path['rewards']):.1f}", fontsize=10)
+    for axes, (label, which, path) in zip(areas, shown, strict=False):
+        axes.set_title(f"{label}, {which} episode: {sum(path['rewards']):.1f}", fontsize=10)
         _draw_path(axes, path)
     if shown:
         areas[0].legend(loc="lower right", fontsize=8.5, ncols=3, handlelength=1.6, columnspacing=1.0)

@@ -24,6 +24,8 @@ EXPLORERS = {
     "swing-up-random": "random",
     "swing-up-greedy": "greedy",
     "swing-up-epsilon-greedy": "ε-greedy, 1 to 0.1",
+    "swing-up-random-our-planning": "random, our planning",
+    "swing-up-epsilon-greedy-our-planning": "ε-greedy, our planning",
     "swing-up-ours": "our explorer",
 }
 CURVES = {
