@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from policyforest.arguments import one_of, threads
-from policyforest.cli.output import Json, print_json, print_table
+from policyforest.cli.output import Json, note, print_json, print_table
 
 if TYPE_CHECKING:
     from policyforest.paper.cells import Study
@@ -57,17 +57,31 @@ def _studies(names: Sequence[str]) -> list[Study]:
 
 
 def _write(out: Path, scale: str, exhibits: Sequence[str], json: bool) -> None:
-    from policyforest.paper.table import LIMITS, RETURNS, TIMES, summary, write_tables
+    from policyforest.paper.table import LIMITS, RETURNS, TIMES, VERDICTS, summary, write_tables
 
     write_tables(out, scale)
+    files = _draw(out, scale, exhibits)
     tables = summary(out, scale)
     if json:
-        print_json(tables)
+        print_json(tables | {"files": [str(file) for file in files]})
         return
-    for name, columns in (("returns", RETURNS), ("times", TIMES), ("limits", LIMITS)):
+    for name, columns in (("returns", RETURNS), ("times", TIMES), ("limits", LIMITS), ("verdicts", VERDICTS[:2])):
         if tables[name]:
             rows = [[str(row[c]) for c in columns] for row in tables[name]]
             print_table(name.capitalize(), list(columns), rows, list(columns[2:]))
+    print(f"Wrote results.md, results.json and {len(files)} other files to {out}/.")
+
+
+def _draw(out: Path, scale: str, exhibits: Sequence[str]) -> list[Path]:
+    """Figures and tables, as far as the libraries for them are installed."""
+    from policyforest.paper.drawing import draw
+    from policyforest.paper.exhibits.cells import Cells
+
+    try:
+        return draw(exhibits, Cells(out, scale))
+    except ImportError as error:
+        note(f"no figures: {error}")
+        return []
 
 
 def _list(out: Path, scale: str, json: bool) -> None:

@@ -14,14 +14,18 @@ from policyforest.evaluation import interval_half_width
 from policyforest.files import replacing
 from policyforest.paper import STUDIES
 from policyforest.paper.cells import Result, Study
+from policyforest.paper.claims import verdicts
+from policyforest.paper.exhibits.cells import Cells
 
 RETURNS = ("study", "method", "policies", "mean", "95% interval", "worst", "best", "steps")
+VERDICTS = ("text", "ruling", "evidence", "note", "cells")
 LIMITS = ("problem", "return", "steps")
 TIMES = ("study", "method", "policies", "samples", "one action", "faster than FQI", "learning Q", "extraction")
 
 
 def summary(out: Path, scale: str) -> dict[str, list[dict[str, Any]]]:
-    """The rows of the tables "returns", "times" and "limits": one for each study and method that has finished cells."""
+    """The rows of the tables "returns", "times" and "limits", one for each study and method that has finished cells,
+    and of the "verdicts" on the paper's claims."""
     tables: dict[str, list[dict[str, Any]]] = {"returns": [], "times": [], "limits": []}
     for study in STUDIES.values():
         if study.kind == "portraits":
@@ -33,6 +37,7 @@ def summary(out: Path, scale: str) -> dict[str, list[dict[str, Any]]]:
         row = _returns_row if study.kind == "returns" else _times_row
         methods = [key for key in results[0] if key != "samples"] if results else []
         tables[study.kind] += [row(study, method, results) for method in methods]
+    tables["verdicts"] = [verdict.as_dict() for verdict in verdicts(Cells(out, scale))]
     return tables
 
 
@@ -95,6 +100,10 @@ def write_tables(out: Path, scale: str) -> None:
         "",
         f"Made by `policyforest reproduce all --scale {scale} --out docs/results` from the cells in its folders.",
         f"{', '.join(f'{k}: {v}' for k, v in made.items())}.",
+        "",
+        "The paper's claims:",
+        "",
+        *_markdown(VERDICTS, tables["verdicts"]),
         "",
         "Undiscounted returns over independently learned policies:",
         "",

@@ -69,8 +69,9 @@ def matplotlib() -> Any:
     return import_extra("matplotlib", "plot")
 
 
-def whole_numbers() -> Any:
-    return matplotlib().ticker.MaxNLocator(integer=True)
+def whole_numbers(at_most: int = 9) -> Any:
+    """Ticks at whole numbers, a few of them."""
+    return matplotlib().ticker.MaxNLocator(nbins=at_most, integer=True)
 
 
 def save_png(figure: Figure, path: str | os.PathLike[str]) -> None:

@@ -72,9 +72,7 @@ def _draw_training(axes: Axes, cells: Cells) -> None:
             middle = _running_median(np.median(np.array(trials), axis=0))
             axes.plot(np.arange(1, len(middle) + 1), middle, color=color, ls=line, lw=1.6, label=EXPLORERS[study])
     axes.grid(axis="y", color=FAINT, lw=0.7)
-    axes.set(
-        xlabel="training episode", ylabel=f"return (median of trials and {SMOOTH} episodes)", title="While exploring"
-    )
+    axes.set(xlabel="training episode", ylabel=f"return (running median of {SMOOTH})", title="While exploring")
     axes.legend(loc="lower right", fontsize=8.5)
 
 

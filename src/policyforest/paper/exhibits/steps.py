@@ -53,12 +53,12 @@ def draw(cells: Cells, name: str) -> Figure:
         beyond = int((reached > right).sum())
         axes.set_title(_words(look.label, reached, failed, beyond), fontsize=9.5)
         axes.set(xlim=(17.5, right), ylabel="policies")
-        axes.yaxis.set_major_locator(whole_numbers())
+        axes.yaxis.set_major_locator(whole_numbers(at_most=4))
         axes.xaxis.set_major_locator(whole_numbers())
         if axes is not areas[-1]:
             axes.tick_params(labelbottom=False)
-    words = "steps from (−0.5, 0) to the top     grey: 95% of the paper's policies"
-    areas[-1].set_xlabel(words + (f"     dashed: limit {limit:.0f}" if limit is not None else ""), color=INK)
+    dashed = f"dashed: limit, {limit:.0f}; " if limit is not None else ""
+    areas[-1].set_xlabel(f"steps to the top ({dashed}grey: 95% of the paper's policies)", color=INK)
     return figure
 
 

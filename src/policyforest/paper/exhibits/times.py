@@ -40,6 +40,7 @@ def draw(cells: Cells, name: str) -> Figure:
         axes.set(ylabel=f"time of {STEPS} actions (ms)", title="Evaluation time of an episode")
         per_action = axes.secondary_yaxis("right", functions=(_per_action, _per_episode))
         per_action.set_ylabel("time of one action (µs)")
+        per_action.yaxis.set_major_formatter("{x:g}")
     else:
         _draw(axes, cells, episodes, "fqi", "q_seconds", 1.0, Look("Q by FQI", "#8b9099", "s", ":"))
         for method in METHODS[1:]:
@@ -47,12 +48,12 @@ def draw(cells: Cells, name: str) -> Figure:
             extra = Look(f"{look.label}, on top of Q", look.color, look.marker, look.line)
             _draw(axes, cells, episodes, method, "policy_seconds", 1.0, extra)
         axes.set(ylabel="learning time (s)", title="Learning time")
-    axes.set(xscale="log", yscale="log", xlabel="training episodes of a random policy (the last: 10,000 samples)")
+    axes.set(xscale="log", yscale="log", xlabel="training episodes (the last: 10,000 samples)")
     axes.set_xticks(list(episodes.values()), [f"{p:,.0f}" for p in episodes.values()])
     axes.xaxis.set_minor_locator(matplotlib().ticker.NullLocator())
     axes.yaxis.set_major_formatter("{x:g}")
     axes.grid(axis="y", color=FAINT, lw=0.7)
-    axes.legend(loc="center left", bbox_to_anchor=(1.15, 0.5))
+    axes.legend(loc="center left", bbox_to_anchor=(1.16 if name == "figure-evaluation-time" else 1.0, 0.5))
     return figure
 
 

@@ -1,0 +1,110 @@
+"""The paper's claims: the tests that decide them, and that too few cells decide nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from policyforest.paper import STUDIES
+from policyforest.paper.claims import CLAIMS, verdicts
+from policyforest.paper.exhibits.cells import Cells
+from policyforest.paper.registry import EXHIBITS
+from policyforest.paper.statistics import bootstrap, ranks, wilcoxon
+from policyforest.paper.verdicts import judge
+
+RESULTS = Path(__file__).parents[2] / "docs" / "results"
+
+
+@pytest.mark.parametrize("n", [1, 4, 9, 50])
+def test_the_signed_rank_test_is_exact(n: int) -> None:
+    differences = np.random.default_rng(n).normal(0.3, 1.0, n)
+    assert wilcoxon(differences) == pytest.approx(stats.wilcoxon(differences, method="exact").pvalue, rel=1e-9)
+
+
+def test_the_signed_rank_test_takes_ties_and_zeros() -> None:
+    tied = np.array([1.0, 1.0, 1.0, 1.0, -1.0, 0.0])
+    # Each of five equal ranks has either sign: at most one negative, on either side.
+    assert wilcoxon(tied) == pytest.approx(2 * (1 + 5) / 2**5)
+    assert wilcoxon(np.zeros(5)) == 1.0
+
+
+def test_ranks_share_the_mean_of_ties() -> None:
+    assert ranks(np.array([3.0, 1.0, 3.0, 2.0])).tolist() == [3.5, 1.0, 3.5, 2.0]
+
+
+def test_the_bootstrap_covers_the_mean_and_is_repeatable() -> None:
+    values = np.random.default_rng(0).normal(2.0, 1.0, 400)
+    low, high = bootstrap(values)
+    half = stats.norm.ppf(0.975) / 20
+    assert low == pytest.approx(values.mean() - half, abs=0.02)
+    assert high == pytest.approx(values.mean() + half, abs=0.02)
+    assert bootstrap(values) == (low, high)
+    with pytest.raises(ValueError, match="values"):
+        bootstrap([])
+
+
+def test_wilcoxon_refuses_what_is_no_number() -> None:
+    with pytest.raises(ValueError, match="differences"):
+        wilcoxon([1.0, np.nan])
+
+
+def claim(name: str):
+    return next(c for c in CLAIMS if c.name == name)
+
+
+def write(out: Path, study: str, results: list[dict]) -> None:
+    for seed, result in enumerate(results):
+        file = STUDIES[study].file(out, seed)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps({"result": result}))
+
+
+def car(out: Path, linear: float, constant: float, number: int = 200) -> Cells:
+    noise = np.random.default_rng(0).integers(0, 3, (number, 2))
+    rows = [{"fpf-pwl": linear + a, "fpf-pwc": constant + b} for a, b in noise.tolist()]
+    write(out, "car-on-the-hill", [{m: {"steps": s, "return": 1.0} for m, s in row.items()} for row in rows])
+    return Cells(out)
+
+
+@pytest.mark.parametrize(
+    ("linear", "constant", "ruling"), [(22, 22, "confirmed"), (26, 22, "refuted"), (23, 22, "undecided")]
+)
+def test_an_equality_needs_an_interval_within_its_margin(tmp_path, linear, constant, ruling) -> None:
+    assert judge(claim("bang-bang"), car(tmp_path, linear, constant)).finding.ruling == ruling
+
+
+def test_missing_cells_decide_nothing(tmp_path) -> None:
+    assert {v.finding.ruling for v in verdicts(Cells(tmp_path))} == {"undecided"}
+    few = judge(claim("bang-bang"), car(tmp_path, 22, 22, number=30))
+    assert few.finding.ruling == "undecided"
+    assert (few.done, few.total) == (30, 200)
+    assert "confirmed" in few.finding.evidence
+
+
+@pytest.mark.parametrize(("linear", "ruling"), [(1.0, "confirmed"), (-1.0, "refuted"), (0.0, "undecided")])
+def test_better_must_be_so_at_every_place(tmp_path, linear, ruling) -> None:
+    generator = np.random.default_rng(1)
+    for study, number, shift in (("pendulum-6kg-paper", 50, 1.0), ("double-integrator-paper", 100, linear)):
+        results = []
+        for _ in range(number):
+            noise = generator.normal(0.0, 0.5, 2)
+            results.append({"fpf-pwl": {"return": -5 + shift + noise[0]}, "fpf-pwc": {"return": -5 + noise[1]}})
+        write(tmp_path, study, results)
+    assert judge(claim("linear-beats-constant"), Cells(tmp_path)).finding.ruling == ruling
+
+
+def test_the_stored_results_confirm_what_they_should() -> None:
+    found = {v.claim.name: v for v in verdicts(Cells(RESULTS))}
+    assert found["bang-bang"].finding.ruling == "confirmed"
+    assert found["linear-beats-constant"].finding.ruling == "confirmed"
+    assert found["action-time"].finding.ruling == "confirmed"
+
+
+def test_every_claim_belongs_to_an_exhibit_and_to_studies() -> None:
+    for c in CLAIMS:
+        assert c.exhibit in EXHIBITS
+        assert set(c.studies) <= set(STUDIES)
