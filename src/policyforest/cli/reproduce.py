@@ -73,15 +73,19 @@ def _write(out: Path, scale: str, exhibits: Sequence[str], json: bool) -> None:
 
 
 def _draw(out: Path, scale: str, exhibits: Sequence[str]) -> list[Path]:
-    """Figures and tables, as far as the libraries for them are installed."""
+    """Figures, tables and the report, as far as the libraries for them are installed."""
+    from policyforest.paper import report
     from policyforest.paper.drawing import draw
     from policyforest.paper.exhibits.cells import Cells
+    from policyforest.paper.table import made_by
 
+    cells, files = Cells(out, scale), []
     try:
-        return draw(exhibits, Cells(out, scale))
+        files += draw(exhibits, cells)
+        files.append(report.write(cells, out / "report.html", made_by(scale)))
     except ImportError as error:
-        note(f"no figures: {error}")
-        return []
+        note(f"not everything was drawn: {error}")
+    return files
 
 
 def _list(out: Path, scale: str, json: bool) -> None:

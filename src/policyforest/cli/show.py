@@ -1,4 +1,4 @@
-"""``policyforest show``: what is in a policy file, and a picture of it."""
+"""``policyforest show``: what is in a policy file, a picture of it, and a page that moves."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from policyforest.policy_files import load
 from policyforest.report.labels import labels_for
 from policyforest.report.state_slice import state_box
 from policyforest.spaces import bounds
+from policyforest.transition_files import load_transitions
 
 
 def show(
@@ -21,7 +22,14 @@ def show(
     picture: Annotated[
         Path | None, typer.Option(help="Where the picture goes.  [default: beside the policy, .png]")
     ] = None,
+    page: Annotated[
+        Path | None,
+        typer.Option(help="Where the page with sliders and an episode goes.  [default: beside the policy, .html]"),
+    ] = None,
     no_picture: Annotated[bool, typer.Option("--no-picture", help="Words alone.")] = False,
+    data: Annotated[
+        Path | None, typer.Option(help="The samples it was learned from: the page shows what was known of each state.")
+    ] = None,
     dims: Annotated[
         tuple[int, int] | None, typer.Option(help="The two state dimensions of the picture.  [default: 0 1]")
     ] = None,
@@ -34,14 +42,19 @@ def show(
     """Show what a policy is, and draw it.
 
     Prints its spaces, its size, the bound on its time and how it was learned; draws the action over two state
-    dimensions. The picture of a policy that is greedy in a Q forest has Q and V too."""
-    if picture is not None and picture.suffix != ".png":
-        raise ValueError(f"--picture: is {picture}, must end in .png")
+    dimensions. The picture of a policy that is greedy in a Q forest has Q and V too. The page is one HTML file that
+    needs no network: maps with sliders, and an episode that plays."""
+    for option, path, ending in (("--picture", picture, ".png"), ("--page", page, ".html")):
+        if path is not None and path.suffix != ending:
+            raise ValueError(f"{option}: is {path}, must end in {ending}")
     learned = load(policy)
     report = describe(learned)
     if not no_picture:
-        drawn = _draw(learned, picture, policy.with_suffix(".png"), dims, at)
+        state = _state(at)
+        drawn = _draw(learned, picture, policy.with_suffix(".png"), dims, state)
         report |= {"picture": None if drawn is None else str(drawn)}
+        written = _write_page(learned, report, page, policy.with_suffix(".html"), data, dims, state)
+        report |= {"page": None if written is None else str(written)}
     if json:
         print_json({"policy": str(policy)} | report)
     else:
@@ -85,21 +98,45 @@ def _known_states(policy: Any) -> list[list[float]]:
     return [[float(lo), float(hi)] for lo, hi in box]
 
 
-def _draw(policy: Any, wanted: Path | None, beside: Path, dims: Any, at: str | None) -> Path | None:
+def _state(at: str | None) -> list[float] | None:
+    try:
+        return None if at is None else [float(number) for number in at.replace(",", " ").split()]
+    except ValueError:
+        raise ValueError(f"--at: is {at!r}, must be numbers with commas between them") from None
+
+
+def _draw(policy: Any, wanted: Path | None, beside: Path, dims: Any, at: list[float] | None) -> Path | None:
     from policyforest.report.plots import policy_figure, save_png
 
     try:
-        state = None if at is None else [float(number) for number in at.replace(",", " ").split()]
-    except ValueError:
-        raise ValueError(f"--at: is {at!r}, must be numbers with commas between them") from None
-    try:
-        figure = policy_figure(policy, dims, state)
+        figure = policy_figure(policy, dims, at)
     except ImportError as error:
         if wanted is not None:
             raise
         note(f"no picture: {error}")
         return None
     save_png(figure, wanted or beside)
+    return wanted or beside
+
+
+def _write_page(
+    policy: Any, report: Mapping[str, Any], wanted: Path | None, beside: Path, data: Path | None, dims: Any, at: Any
+) -> Path | None:
+    from policyforest.report.policy_page import write_policy_page
+
+    if policy.observation_space.shape[0] < 2:
+        if wanted is not None:
+            raise ValueError("--page: the policy has one state dimension, a page needs at least two")
+        return None
+    samples = None if data is None else load_transitions(data)
+    facts = [(name, words) for name, words in _lines(report).items() if name != "picture"]
+    try:
+        write_policy_page(wanted or beside, policy, facts, samples=samples, dims=dims, at=at)
+    except ImportError as error:
+        if wanted is not None:
+            raise
+        note(f"no page: {error}")
+        return None
     return wanted or beside
 
 
@@ -126,8 +163,7 @@ def _lines(report: Mapping[str, Any]) -> dict[str, str]:
     if "q" in report["settings"]:
         lines["Q settings"] = str(report["settings"]["q"]).strip("{}").replace("'", "")
     lines["made by"] = ", ".join(text for text in (report["software"], report["created"]) if text)
-    if report.get("picture"):
-        lines["picture"] = report["picture"]
+    lines |= {name: report[name] for name in ("picture", "page") if report.get(name)}
     return lines
 
 

@@ -84,17 +84,22 @@ def _returns_row(study: Study, method: str, results: list[Result]) -> dict[str, 
     }
 
 
-def write_tables(out: Path, scale: str) -> None:
-    """`results.md` and `results.json` in `out`, with the machine, the version and the date."""
+def made_by(scale: str) -> dict[str, str]:
+    """The machine, the version and the date."""
     from policyforest import __version__
 
-    tables = summary(out, scale)
-    made = {
+    return {
         "scale": scale,
         "version": __version__,
         "machine": f"{platform.machine()}, Python {platform.python_version()}",
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
     }
+
+
+def write_tables(out: Path, scale: str) -> None:
+    """`results.md` and `results.json` in `out`, with the machine, the version and the date."""
+    tables = summary(out, scale)
+    made = made_by(scale)
     lines = [
         "# Results",
         "",

@@ -74,6 +74,12 @@ def whole_numbers(at_most: int = 9) -> Any:
     return matplotlib().ticker.MaxNLocator(nbins=at_most, integer=True)
 
 
+def legend(axes: Axes, **place: Any) -> None:
+    """A legend where there is something to tell apart."""
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(**place)
+
+
 def save_png(figure: Figure, path: str | os.PathLike[str]) -> None:
     with replacing(path) as beside:
         beside.write_bytes(png_bytes(figure))

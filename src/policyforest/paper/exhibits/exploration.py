@@ -10,7 +10,7 @@ from policyforest.arguments import Floats
 from policyforest.evaluation import interval_half_width
 from policyforest.paper.exhibits.cells import Cells
 from policyforest.paper.exhibits.style import LIMIT
-from policyforest.report.canvas import BLUE, FAINT, GREEN, INK, ORANGE, VIOLET, panels, styled
+from policyforest.report.canvas import BLUE, FAINT, GREEN, INK, ORANGE, VIOLET, legend, panels, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,7 +47,7 @@ def draw(cells: Cells, name: str) -> Figure:
     if limit is not None:
         left.axvline(limit, **LIMIT, label=f"limit {limit:.4g}")
         right.axhline(limit, **LIMIT)
-    left.legend(loc="lower left", fontsize=8.5)
+    legend(left, loc="lower left", fontsize=8.5)
     return figure
 
 
@@ -73,7 +73,7 @@ def _draw_training(axes: Axes, cells: Cells) -> None:
             axes.plot(np.arange(1, len(middle) + 1), middle, color=color, ls=line, lw=1.6, label=EXPLORERS[study])
     axes.grid(axis="y", color=FAINT, lw=0.7)
     axes.set(xlabel="training episode", ylabel=f"return (running median of {SMOOTH})", title="While exploring")
-    axes.legend(loc="lower right", fontsize=8.5)
+    legend(axes, loc="lower right", fontsize=8.5)
 
 
 def _running_median(values: Floats) -> Floats:

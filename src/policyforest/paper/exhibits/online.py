@@ -9,7 +9,7 @@ import numpy as np
 from policyforest.arguments import Floats
 from policyforest.paper.exhibits.cells import Cells
 from policyforest.paper.exhibits.style import LIMIT, nice_costs
-from policyforest.report.canvas import BLUE, INK, ORANGE, matplotlib, panels, styled, whole_numbers
+from policyforest.report.canvas import BLUE, INK, ORANGE, legend, matplotlib, panels, styled, whole_numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,7 +55,7 @@ def draw(cells: Cells, name: str) -> Figure:
         axes.xaxis.set_minor_locator(matplotlib().ticker.NullLocator())
         axes.yaxis.set_major_locator(whole_numbers())
         axes.set_ylabel("policies")
-        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=9)
+        legend(axes, loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=9)
     areas[-1].set_xlabel("mean return of a policy's episodes")
     return figure
 

@@ -10,7 +10,7 @@ from policyforest.arguments import Floats
 from policyforest.paper.batch import ALL, CURVES, Curve
 from policyforest.paper.exhibits.cells import Cells
 from policyforest.paper.exhibits.style import LIMIT, LOOKS, PAPER_MARK, Look, cost_axis, mean_and_interval
-from policyforest.report.canvas import panels, styled
+from policyforest.report.canvas import legend, panels, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,7 +52,7 @@ def draw(cells: Cells, name: str) -> Figure:
     axes.set_xticks(curve.points, [str(p) for p in curve.points])
     axes.minorticks_off()
     axes.set(xlabel="training episodes of a random policy", ylabel="mean return of an episode", title=curve.title)
-    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+    legend(axes, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure
 
 

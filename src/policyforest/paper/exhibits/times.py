@@ -10,7 +10,7 @@ from policyforest.arguments import Floats
 from policyforest.paper.exhibits.cells import Cells
 from policyforest.paper.exhibits.style import LOOKS, Look
 from policyforest.paper.times import METHODS, POINTS, study_at
-from policyforest.report.canvas import FAINT, matplotlib, panels, styled
+from policyforest.report.canvas import FAINT, legend, matplotlib, panels, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,7 +53,7 @@ def draw(cells: Cells, name: str) -> Figure:
     axes.xaxis.set_minor_locator(matplotlib().ticker.NullLocator())
     axes.yaxis.set_major_formatter("{x:g}")
     axes.grid(axis="y", color=FAINT, lw=0.7)
-    axes.legend(loc="center left", bbox_to_anchor=(1.16 if name == "figure-evaluation-time" else 1.0, 0.5))
+    legend(axes, loc="center left", bbox_to_anchor=(1.16 if name == "figure-evaluation-time" else 1.0, 0.5))
     return figure
 
 

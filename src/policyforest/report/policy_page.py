@@ -1,0 +1,60 @@
+"""A page about one policy: its maps with sliders, and an episode of it that plays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import gymnasium.error
+
+from policyforest.episodes import EpisodePlayer
+from policyforest.report import interactive, page
+from policyforest.report.maps import Maps, policy_maps
+from policyforest.spaces import bounds
+from policyforest.transitions import Transitions
+
+STEPS_SHOWN = 300
+EPISODE_SEED = 1
+
+
+def write_policy_page(
+    path: Path,
+    policy: Any,
+    facts: Sequence[tuple[str, str]],
+    *,
+    samples: Transitions | None = None,
+    dims: Sequence[int] | None = None,
+    at: Sequence[float] | None = None,
+) -> None:
+    """Writes the page; `facts` are names and words for the table at its top, the others as of `policy_maps`."""
+    maps = policy_maps(policy, samples=samples, dims=dims, at=at)
+    title = ", ".join(text for text in (policy.info.problem, policy.info.method) if text) or "A policy"
+    blocks = [f"<header><h1>{escape(title)}</h1></header>"]
+    played = episode(policy, maps, (0, 1) if dims is None else tuple(dims))
+    if played:
+        blocks += [page.heading("An episode"), played]
+    blocks += [page.heading("What it does, and what it knows"), interactive.maps_block(maps)]
+    rows = "".join(f"<tr><td>{escape(name)}</td><td>{escape(words)}</td></tr>" for name, words in facts)
+    blocks += [page.heading("What it is"), f'<table class="wide"><tbody>{rows}</tbody></table>']
+    interactive.write_report(path, title, blocks)
+
+
+def episode(policy: Any, maps: Maps, dims: Sequence[int]) -> str:
+    """The first steps of an episode; nothing where the policy names no environment, or none that is installed."""
+    if not policy.info.problem:
+        return ""
+    try:
+        env = gym.make(policy.info.problem)
+    except (gymnasium.error.Error, ImportError):
+        return ""
+    try:
+        played = EpisodePlayer(env, policy, STEPS_SHOWN).play(EPISODE_SEED, 0)
+    finally:
+        env.close()
+    most = float(abs(bounds(policy.action_space)[0]).max())
+    return interactive.episode_block(
+        policy.info.problem, played.states, played.actions, played.rewards, most, maps, dims
+    )
