@@ -131,7 +131,7 @@ def test_the_report_of_the_paper_opens_and_moves(learned, tmp_path: Path) -> Non
     path = report.write(cells, tmp_path / "report.html", {"version": "test"})
     with Browser() as browser:
         browser.open(path)
-        assert browser.run("document.querySelectorAll('figure img').length") == 11
+        assert browser.run("document.querySelectorAll('figure img').length") == 12
         assert browser.run("document.querySelectorAll('.badge.undecided').length") > 5
         assert browser.run("[...document.images].every(image => image.naturalWidth > 0)")
         check_episode(browser)

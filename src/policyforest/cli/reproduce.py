@@ -42,6 +42,8 @@ def reproduce(
         return
     wanted = list(EXHIBITS) if "all" in names else [name for name in names if name in EXHIBITS]
     chosen = list(STUDIES.values()) if "all" in names else _studies(names)
+    if "all" in names:
+        chosen = _computable(chosen, out, scale)
     with _progress(quiet=json) as tell:
         run_studies(chosen, out, scale=scale, workers=threads(workers), done=tell)
     _write(out, scale, wanted, json)
@@ -54,6 +56,14 @@ def _studies(names: Sequence[str]) -> list[Study]:
 
     behind = [study for name in names for study in (EXHIBITS[name].studies if name in EXHIBITS else (name,))]
     return [STUDIES[name] for name in dict.fromkeys(behind)]
+
+
+def _computable(studies: list[Study], out: Path, scale: str) -> list[Study]:
+    """Without those that need an extra which is not installed: what is stored of them is drawn all the same."""
+    left_out = [study for study in studies if not study.computable() and study.missing(out, scale)]
+    for study in left_out:
+        note(f"{study.name} is left out: it needs `pip install 'policyforest[{study.extra}]'`")
+    return [study for study in studies if study not in left_out]
 
 
 def _write(out: Path, scale: str, exhibits: Sequence[str], json: bool) -> None:

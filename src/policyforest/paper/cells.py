@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from importlib.util import find_spec
 from itertools import chain
 from multiprocessing import get_context, parent_process
 from multiprocessing.process import BaseProcess
@@ -25,7 +26,10 @@ from policyforest.files import replacing
 Result = Mapping[str, Any]
 
 
-Kind = Literal["returns", "times", "limits", "portraits"]
+EXTRAS = {"compare": ("torch", "stable_baselines3")}
+"""What an extra brings, as far as studies need it"""
+
+Kind = Literal["returns", "times", "limits", "portraits", "comparisons"]
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,8 @@ class Study:
     kind: Kind = "returns"
     """What its cells hold; times are measured one cell after another"""
     short: Short | None = None
+    extra: str | None = None
+    """The extra whose libraries its cells need to be computed; they can be seen without"""
 
     def folder(self, out: Path, scale: str = "paper") -> Path:
         return out / (f"{self.name}-quick" if scale == "quick" and self.short else self.name)
@@ -60,6 +66,10 @@ class Study:
     def missing(self, out: Path, scale: str) -> list[int]:
         """The seeds that are still to be computed."""
         return [seed for seed in range(self.seeds[scale]) if not self.file(out, seed, scale).is_file()]
+
+    def computable(self) -> bool:
+        """Whether the libraries are installed that its cells need."""
+        return self.extra is None or all(find_spec(name) is not None for name in EXTRAS[self.extra])
 
     def cost(self, scale: str) -> float:
         """The seconds of a cell, about, on one core."""

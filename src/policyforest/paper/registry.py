@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from policyforest.paper import STUDIES, batch, times
+from policyforest.paper import STUDIES, batch, compare, times
 from policyforest.paper.cells import Study
 
 
@@ -117,6 +117,13 @@ EXHIBITS = {
             "",
             (*SWING_UP, "limits"),
             "exploration",
+        ),
+        Exhibit(
+            "figure-sac",
+            "PolicyForest beside Stable-Baselines3's SAC: return against steps, and what each costs",
+            "",
+            (*compare.STUDIES, "limits"),
+            "compare",
         ),
         Exhibit(
             "table-parameters",

@@ -28,7 +28,7 @@ def summary(out: Path, scale: str) -> dict[str, list[dict[str, Any]]]:
     and of the "verdicts" on the paper's claims."""
     tables: dict[str, list[dict[str, Any]]] = {"returns": [], "times": [], "limits": []}
     for study in STUDIES.values():
-        if study.kind == "portraits":
+        if study.kind in ("portraits", "comparisons"):
             continue
         results = study.results(out, scale)
         if study.kind == "limits":

@@ -1,0 +1,161 @@
+"""Our policies beside Stable-Baselines3's SAC: return against environment steps, and what each costs.
+
+A cell is one seed of one learner. It learns ever longer, is judged at each stop, and in the end is weighed: processor
+seconds of learning, time of one action, bytes of what must be deployed. SAC has the library's defaults and the discount
+of the problem, on one thread; ours learns from as many steps of a random policy with its own defaults. SAC needs torch
+(the extra "compare") to be run, and nothing to be seen: its cells are stored.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from policyforest.action_time import action_time
+from policyforest.arguments import Floats
+from policyforest.collection import collect
+from policyforest.evaluation import evaluate
+from policyforest.extras import import_extra
+from policyforest.methods import Learner
+from policyforest.paper.cells import Short, Study
+from policyforest.policy import Policy
+from policyforest.presets import named_problem
+
+EVALUATION_SEED = 1
+TREE_LEAVES = 1_000
+TIMED_STATES = 200
+
+
+def train_sac(seed: int, *, problem: str, stops: Sequence[int], episodes: int) -> dict[str, Any]:
+    """SAC with the defaults of Stable-Baselines3, judged at each stop without exploration."""
+    sb3, torch = import_extra("stable_baselines3", "compare"), import_extra("torch", "compare")
+    torch.set_num_threads(1)
+    named = named_problem(problem)
+    env = gym.make(named.id)
+    model = sb3.SAC("MlpPolicy", env, gamma=named.discount, seed=seed, device="cpu")
+    curve, seconds = [], 0.0
+    for stop in stops:
+        started = time.process_time()
+        model.learn(stop - model.num_timesteps, reset_num_timesteps=False)
+        seconds += time.process_time() - started
+        judged = evaluate(model, gym.make(named.id), episodes=episodes, seed=EVALUATION_SEED)
+        curve.append({"steps": stop, "return": judged.mean, "worst": judged.worst, "train_seconds": seconds})
+    states = collect(gym.make(named.id), steps=TIMED_STATES, seed=seed).states
+    layers = _actor_layers(model)
+    return {
+        "curve": curve,
+        "action_us": 1e6 * action_time(_Predicting(model), states),
+        "bare_action_us": 1e6 * action_time(BareActor(layers, env.action_space), states),
+        "bytes": sum(weights.size + bias.size for weights, bias in layers) * 4,
+    }
+
+
+class _Predicting:
+    """A model of Stable-Baselines3, called as its users call it."""
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+
+    def act(self, state: Floats) -> Floats:
+        action: Floats = self._model.predict(state, deterministic=True)[0]
+        return action
+
+
+class BareActor:
+    """SAC's mean action by NumPy alone, as a careful user would deploy it: ReLU layers, tanh, scaled to the box."""
+
+    def __init__(self, layers: Sequence[tuple[Floats, Floats]], action_space: Any) -> None:
+        self._hidden, self._last = layers[:-1], layers[-1]
+        self._low, self._half = action_space.low, 0.5 * (action_space.high - action_space.low)
+
+    def act(self, state: Floats) -> Floats:
+        x = state.astype(np.float32)
+        for weights, bias in self._hidden:
+            x = np.maximum(weights @ x + bias, 0.0)
+        weights, bias = self._last
+        action: Floats = self._low + self._half * (np.tanh(weights @ x + bias) + 1.0)
+        return action
+
+
+def _actor_layers(model: Any) -> list[tuple[Floats, Floats]]:
+    actor = model.policy.actor
+    linear = [layer for layer in [*actor.latent_pi, actor.mu] if hasattr(layer, "weight")]
+    return [(layer.weight.detach().numpy(), layer.bias.detach().numpy()) for layer in linear]
+
+
+def train_forest(seed: int, *, problem: str, stops: Sequence[int], episodes: int) -> dict[str, Any]:
+    """Fitted Policy Forests with our defaults, each from so many steps of a random policy."""
+    named = named_problem(problem)
+    env = gym.make(named.id)
+    data = collect(env, steps=stops[-1], seed=seed)
+    curve, policy = [], None
+    for stop in stops:
+        started = time.process_time()
+        policy = Learner("fpf-pwl", problem, seed=seed).fit(data[:stop]).policy
+        seconds = time.process_time() - started
+        judged = evaluate(policy, env, episodes=episodes, seed=EVALUATION_SEED)
+        curve.append({"steps": stop, "return": judged.mean, "worst": judged.worst, "train_seconds": seconds})
+    assert isinstance(policy, Policy)
+    return {"curve": curve, **weigh(policy, env, data.states[:TIMED_STATES], episodes)}
+
+
+def weigh(policy: Policy, env: gym.Env[Any, Any], states: Floats, episodes: int) -> dict[str, Any]:
+    """Time and size of a policy as it was learned, and of the single tree that microcontrollers get."""
+    tree = policy.simplify(TREE_LEAVES)
+    with tempfile.TemporaryDirectory() as folder:
+        policy.save(Path(folder) / "policy.pforest")
+        size = (Path(folder) / "policy.pforest").stat().st_size
+        tree_bytes = tree.export_c(Path(folder) / "c", "float32").n_bytes
+    return {
+        "action_us": 1e6 * action_time(policy, states),
+        "tree_action_us": 1e6 * action_time(tree, states),
+        "tree_return": evaluate(tree, env, episodes=episodes, seed=EVALUATION_SEED).mean,
+        "bytes": size,
+        "tree_bytes": tree_bytes,
+    }
+
+
+# Steps of the environment at which each is judged; the 6 kg pendulum's random episodes have about 5 steps.
+STOPS = {
+    "Pendulum-v1": {"sac": (1_000, 2_000, 5_000, 10_000, 20_000), "forest": (1_000, 2_000, 5_000, 10_000)},
+    "inverted-pendulum-6kg": {"sac": (500, 2_000, 5_000, 10_000, 20_000), "forest": (150, 300, 500, 1_000)},
+}
+EPISODES = {"Pendulum-v1": 20, "inverted-pendulum-6kg": 3}
+NAMES = {"Pendulum-v1": "pendulum-v1", "inverted-pendulum-6kg": "pendulum-6kg"}
+LEARNERS = {"sac": ("Stable-Baselines3's SAC", train_sac), "forest": ("our defaults on random steps", train_forest)}
+SECONDS = {
+    ("sac", "Pendulum-v1"): 300.0,
+    ("forest", "Pendulum-v1"): 120.0,
+    ("sac", "inverted-pendulum-6kg"): 300.0,
+    ("forest", "inverted-pendulum-6kg"): 45.0,
+}
+
+
+def study_name(learner: str, problem: str) -> str:
+    return f"compare-{learner}-{NAMES[problem]}"
+
+
+def _study(learner: str, problem: str) -> Study:
+    words, train = LEARNERS[learner]
+    stops, episodes = STOPS[problem][learner], EPISODES[problem]
+    run = partial(train, problem=problem, episodes=episodes)
+    return Study(
+        study_name(learner, problem),
+        f"{problem}, {words}: return against steps, seconds, time of an action, size",
+        partial(run, stops=stops),
+        {"quick": 1, "paper": 5},
+        SECONDS[learner, problem],
+        kind="comparisons",
+        short=Short(partial(run, stops=stops[:2]), 0.12 * SECONDS[learner, problem]),
+        extra="compare" if learner == "sac" else None,
+    )
+
+
+STUDIES = {study.name: study for study in (_study(learner, problem) for problem in STOPS for learner in LEARNERS)}
