@@ -174,6 +174,15 @@ def test_show_draws_beside_the_policy_unless_told_otherwise(policy_file: Path) -
     assert policy_file.with_suffix(".png").exists()
 
 
+def test_show_writes_a_page_that_stands_alone(policy_file: Path, tmp_path: Path) -> None:
+    page = tmp_path / "policy.html"
+    assert run_json("show", policy_file, "--page", page, "--picture", tmp_path / "p.png")["page"] == str(page)
+    text = page.read_text()
+    assert 'class="episode"' in text
+    assert "Plotly.newPlot" in text
+    assert "--page" in run("show", policy_file, "--page", tmp_path / "p.pdf", code=2).stderr
+
+
 def test_show_draws_q_and_v_of_a_greedy_policy(greedy_file: Path, policy_file: Path) -> None:
     wide = Path(run_json("show", greedy_file)["picture"]).read_bytes()
     narrow = Path(run_json("show", policy_file)["picture"]).read_bytes()
@@ -323,6 +332,25 @@ def test_show_draws_png_alone(policy_file: Path, tmp_path: Path) -> None:
 def test_reproduce_lists_its_studies_as_json(tmp_path: Path) -> None:
     studies = run_json("reproduce", "--list", "--out", tmp_path)["studies"]
     assert {"name": "limits", "done": "0/5"}.items() <= next(s for s in studies if s["name"] == "limits").items()
+
+
+def test_reproduce_draws_what_it_is_asked_for_and_writes_a_report(tmp_path: Path) -> None:
+    made = run_json("reproduce", "figure-tree-merge", "table-parameters", "--out", tmp_path)
+    assert [Path(file).name for file in made["files"]] == [
+        *("figure-tree-merge.png", "figure-tree-merge.svg", "table-parameters.md", "report.html"),
+    ]
+    assert all(Path(file).stat().st_size > 500 for file in made["files"])
+    assert {verdict["ruling"] for verdict in made["verdicts"]} == {"undecided"}
+    assert (tmp_path / "results.md").exists()
+
+
+def test_reproduce_tells_of_figures_what_they_cost(tmp_path: Path) -> None:
+    listed = run_json("reproduce", "--list", "--scale", "paper", "--out", tmp_path)
+    exhibits = {exhibit["name"]: exhibit for exhibit in listed["exhibits"]}
+    assert exhibits["figure-car-on-the-hill"]["done"] == "0/405"
+    assert exhibits["figure-car-on-the-hill"]["one_core"].endswith("min")
+    assert listed["missing_seconds"] > 3600
+    assert "NAME" in run("reproduce", "figure-nothing", "--out", tmp_path, code=2).stderr
 
 
 def test_a_limit_on_flash_is_none_on_onnx(policy_file: Path, tmp_path: Path) -> None:

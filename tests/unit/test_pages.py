@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import numpy as np
@@ -18,10 +17,7 @@ from policyforest.report import interactive
 from policyforest.report.maps import Maps, policy_maps
 from policyforest.report.policy_page import write_policy_page
 
-needs_browser = pytest.mark.skipif(
-    not CHROMIUM and not os.environ.get("POLICYFOREST_BROWSER"),
-    reason="no Chromium is installed (set POLICYFOREST_BROWSER to fail instead)",
-)
+needs_browser = pytest.mark.skipif(not CHROMIUM, reason="no Chromium is installed (tests/install_browser.sh)")
 PROBLEM = "policyforest/DoubleIntegrator-v0"
 
 
