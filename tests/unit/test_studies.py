@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from policyforest.paper import STUDIES, Study, readme, run_studies, table
+from policyforest.paper.cells import Short
 from policyforest.paper.times import learn_and_time
 
 
@@ -87,6 +88,21 @@ def test_the_tables_of_the_docs_are_made_from_the_results(page, line):
 def test_a_page_without_marks_is_refused(text, tmp_path):
     with pytest.raises(ValueError, match="mark"):
         readme.with_table(text, tmp_path)
+
+
+def test_a_cell_that_is_damaged_is_named(tmp_path):
+    run_studies([small()], tmp_path, scale="quick", workers=1)
+    small().file(tmp_path, 1).write_text('{"result": ')
+    with pytest.raises(ValueError, match=r"0001\.json: is no finished cell"):
+        small().results(tmp_path, "quick")
+
+
+def test_a_short_cell_has_a_folder_of_its_own(tmp_path):
+    short = replace(small(number=1), short=Short(partial(square, base=50), 0.5))
+    run_studies([short], tmp_path, scale="quick", workers=1)
+    assert short.results(tmp_path, "quick")[0]["fqi"]["return"] == 50
+    assert short.results(tmp_path, "paper") == []
+    assert (short.cost("quick"), short.cost("paper")) == (0.5, 1.0)
 
 
 def slow(seed):

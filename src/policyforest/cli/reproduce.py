@@ -69,8 +69,8 @@ def _computable(studies: list[Study], out: Path, scale: str) -> list[Study]:
 def _write(out: Path, scale: str, exhibits: Sequence[str], json: bool) -> None:
     from policyforest.paper.table import LIMITS, RETURNS, TIMES, VERDICTS, summary, write_tables
 
-    write_tables(out, scale)
     files = _draw(out, scale, exhibits)
+    write_tables(out, scale)
     tables = summary(out, scale)
     if json:
         print_json(tables | {"files": [str(file) for file in files]})

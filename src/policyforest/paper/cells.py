@@ -52,7 +52,7 @@ class Study:
     seconds: float
     """What a cell costs, about, on one core"""
     kind: Kind = "returns"
-    """What its cells hold; times are measured one cell after another"""
+    """What its cells hold; times and comparisons are measured one cell after another"""
     short: Short | None = None
     extra: str | None = None
     """The extra whose libraries its cells need to be computed; they can be seen without"""
@@ -84,7 +84,15 @@ class Study:
 
     def by_seed(self, out: Path, scale: str = "paper") -> dict[int, Result]:
         files = {seed: self.file(out, seed, scale) for seed in range(self.seeds[scale])}
-        return {seed: json.loads(file.read_text())["result"] for seed, file in files.items() if file.is_file()}
+        return {seed: _read(file) for seed, file in files.items() if file.is_file()}
+
+
+def _read(file: Path) -> Result:
+    try:
+        result: Result = json.loads(file.read_text())["result"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{file}: is no finished cell ({error}), must be deleted to be computed again") from error
+    return result
 
 
 def run_cell(study: Study, seed: int, out: Path, scale: str = "paper") -> None:
@@ -117,7 +125,7 @@ def run_studies(
     cells = [(study, seed) for study in studies for seed in study.missing(out, scale)]
     costs = [study.cost(scale) for study, _ in cells]
     started, finished_cost = time.perf_counter(), 0.0
-    timed = [i for i, (study, _) in enumerate(cells) if study.kind == "times"]
+    timed = [i for i, (study, _) in enumerate(cells) if study.kind in ("times", "comparisons")]
     others = [i for i in range(len(cells)) if i not in set(timed)]
     parts = [([cells[i] for i in part], [costs[i] for i in part]) for part in (others, timed)]
     done_costs = chain(_run_all(*parts[0], out, scale, workers), _run_all(*parts[1], out, scale, workers=1))

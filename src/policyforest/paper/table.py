@@ -16,6 +16,7 @@ from policyforest.paper import STUDIES
 from policyforest.paper.cells import Result, Study
 from policyforest.paper.claims import verdicts
 from policyforest.paper.exhibits.cells import Cells
+from policyforest.paper.registry import EXHIBITS
 
 RETURNS = ("study", "method", "policies", "mean", "95% interval", "worst", "best", "steps")
 VERDICTS = ("text", "ruling", "evidence", "note", "cells")
@@ -122,10 +123,18 @@ def write_tables(out: Path, scale: str) -> None:
         "",
         *_markdown(LIMITS, tables["limits"]),
         "",
+        *_figures(out),
     ]
     for name, text in (("results.md", "\n".join(lines)), ("results.json", json.dumps(made | tables, indent=2) + "\n")):
         with replacing(out / name) as beside:
             beside.write_text(text)
+
+
+def _figures(out: Path) -> list[str]:
+    """The figures that are drawn, as they stand beside."""
+    drawn = [exhibit for exhibit in EXHIBITS.values() if (out / "figures" / f"{exhibit.name}.png").is_file()]
+    lines = [f"![{exhibit.title}](figures/{exhibit.name}.png)" for exhibit in drawn]
+    return ["Figures, also as SVG:", "", *(text for line in lines for text in (line, ""))] if lines else []
 
 
 def _markdown(columns: tuple[str, ...], rows: list[dict[str, Any]]) -> list[str]:
