@@ -44,10 +44,17 @@ def test_stored_comparisons_are_drawn_without_torch(tmp_path: Path) -> None:
         for seed in range(2):
             file = study.file(tmp_path, seed)
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(json.dumps({"result": {"curve": curve, "action_us": 3.0, "bytes": 5_000}}))
+            costs = {
+                "action_us": 3.0,
+                "tree_action_us": 2.0,
+                "bare_action_us": 4.0,
+                "bytes": 5_000,
+                "tree_bytes": 6_000,
+            }
+            file.write_text(json.dumps({"result": {"curve": curve} | costs}))
     drawn = figure(EXHIBITS["figure-sac"], Cells(tmp_path))
     bars = [bar.get_height() for axes in drawn.axes for bar in axes.patches]
-    assert sorted(bars) == [1.0] * 4 + [3.0] * 4 + [5.0] * 4
+    assert sorted(bars) == [1.0] * 4 + [2.0] * 2 + [3.0] * 4 + [4.0] * 2 + [5.0] * 4 + [6.0] * 2
 
 
 def test_a_study_without_its_extra_says_which(monkeypatch: pytest.MonkeyPatch) -> None:

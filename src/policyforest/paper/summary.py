@@ -22,22 +22,21 @@ class Line:
     key: str = "return"
 
 
+SIX, EIGHT = "inverted-pendulum-6kg", "inverted-pendulum"
 LINES = (
-    Line(
-        "Pendulum 6 kg, 100 random episodes, FPF:PWL", "pendulum-6kg-paper", "fpf-pwl", "inverted-pendulum-6kg", -172.0
-    ),
-    Line("the same, our defaults", "pendulum-6kg", "fpf-pwl", "inverted-pendulum-6kg", -172.0),
-    Line("Pendulum 6 kg, 100 episodes online, MRE", "pendulum-online-mre", "mean", "inverted-pendulum-6kg", -171.0),
-    Line("the same, our explorer", "pendulum-online-ours", "mean", "inverted-pendulum-6kg", -171.0),
-    Line("Pendulum 8 kg, 100 random episodes, FPF:PWL", "pendulum-8kg-paper", "fpf-pwl", "inverted-pendulum"),
-    Line("the same, our defaults", "pendulum-8kg", "fpf-pwl", "inverted-pendulum"),
-    Line("Double Integrator, 300 random episodes, FPF:PWL", "double-integrator-paper", "fpf-pwl", "double-integrator"),
-    Line("the same, our defaults", "double-integrator", "fpf-pwl", "double-integrator"),
-    Line("the same, BAS", "double-integrator-paper", "bas", "double-integrator"),
+    Line("Pendulum 6 kg, 100 random episodes, FPF:PWL", "pendulum-6kg-paper", "fpf-pwl", SIX, -172.0),
+    Line("Pendulum 6 kg, 100 random episodes, our defaults", "pendulum-6kg", "fpf-pwl", SIX, -172.0),
+    Line("Pendulum 6 kg, 100 episodes online, MRE", "pendulum-online-mre", "mean", SIX, -171.0),
+    Line("Pendulum 6 kg, 100 episodes online, our explorer", "pendulum-online-ours", "mean", SIX, -171.0),
+    Line("Pendulum 8 kg, 100 random episodes, FPF:PWL", "pendulum-8kg-paper", "fpf-pwl", EIGHT),
+    Line("Pendulum 8 kg, 100 random episodes, our defaults", "pendulum-8kg", "fpf-pwl", EIGHT),
+    Line("Double Integrator, 300 episodes, FPF:PWL", "double-integrator-paper", "fpf-pwl", "double-integrator"),
+    Line("Double Integrator, 300 episodes, BAS", "double-integrator-paper", "bas", "double-integrator"),
+    Line("Double Integrator, 300 episodes, our defaults", "double-integrator", "fpf-pwl", "double-integrator"),
     Line("Car on the Hill, steps, FPF:PWL", "car-on-the-hill", "fpf-pwl", "car-on-the-hill", None, "steps"),
-    Line("the same, BAS", "car-on-the-hill-bas", "bas", "car-on-the-hill", None, "steps"),
-    Line("Swing-up, 100 episodes online, MRE, worst policy", "swing-up-mre", "worst", "swing-up", -51.0),
-    Line("the same, our explorer", "swing-up-ours", "worst", "swing-up", -51.0),
+    Line("Car on the Hill, steps, BAS", "car-on-the-hill-bas", "bas", "car-on-the-hill", None, "steps"),
+    Line("Swing-up, 100 episodes online, MRE, worst of 10", "swing-up-mre", "worst", "swing-up", -51.0),
+    Line("Swing-up, 100 episodes online, our explorer, worst of 10", "swing-up-ours", "worst", "swing-up", -51.0),
 )
 COLUMNS = ("what", "paper", "ours [95%]", "policies", "limit", "beside the paper")
 

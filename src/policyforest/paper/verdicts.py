@@ -84,7 +84,7 @@ def better(pairs: Sequence[tuple[str, Floats, Floats]], words: str) -> Finding:
     for place, a, b in pairs:
         p, difference = wilcoxon(a - b), float(np.mean(a - b))
         low, high = bootstrap(a - b)
-        told.append(f"{place}: {difference:+.3g} [{low:.3g}, {high:.3g}], {p_text(p)}")
+        told.append(f"{place}: {difference:+.4g} [{low:.4g}, {high:.4g}], {p_text(p)}")
         worst_p = max(worst_p, p)
         signs.append(difference > 0)
     ruling: Ruling = "undecided"

@@ -18,12 +18,26 @@ if TYPE_CHECKING:
 
 LOOKS = {"forest": Look("PolicyForest", BLUE, "o", "-"), "sac": Look("SAC", ORANGE, "s", "--", "//")}
 TITLES = {"Pendulum-v1": "Pendulum-v1", "inverted-pendulum-6kg": "Inverted Pendulum, 6 kg"}
-# (what is compared, the panel's title, its unit, what turns a cell into that unit)
-COSTS = (
-    ("learning", "processor seconds", lambda cell: cell["curve"][-1]["train_seconds"]),
-    ("one action", "µs, from Python", lambda cell: cell["action_us"]),
-    ("deployed policy", "kB", lambda cell: cell["bytes"] / 1e3),
+# (learner, what of it, colour, hatch): a bar each where a cell has the number.
+BARS = (
+    ("forest", "forest", BLUE, ""),
+    ("forest", "single tree", "#9dc3d9", ""),
+    ("sac", "SAC", ORANGE, "//"),
+    ("sac", "its network by NumPy", "#e7b3a7", "//"),
 )
+COSTS: dict[str, tuple[str, dict[str, str]]] = {
+    "Learning": ("processor seconds", {"forest": "train_seconds", "SAC": "train_seconds"}),
+    "One action": (
+        "µs, called from Python",
+        {
+            "forest": "action_us",
+            "single tree": "tree_action_us",
+            "SAC": "action_us",
+            "its network by NumPy": "bare_action_us",
+        },
+    ),
+    "Deployed policy": ("kB", {"forest": "bytes", "single tree": "tree_bytes", "SAC": "bytes"}),
+}
 
 
 def cells_of(cells: Cells, learner: str, problem: str) -> list[Any]:
@@ -40,8 +54,10 @@ def draw(cells: Cells, name: str) -> Figure:
     figure.set_size_inches(9.6, 6.2)
     for axes, problem in zip(areas, STOPS, strict=False):
         _draw_curves(axes, cells, problem)
-    for axes, (title, unit, read) in zip(areas[len(STOPS) :], COSTS, strict=True):
-        _draw_costs(axes, cells, title, unit, read)
+    for axes, (title, (unit, keys)) in zip(areas[len(STOPS) :], COSTS.items(), strict=True):
+        _draw_costs(axes, cells, keys)
+        axes.set(title=title, ylabel=unit)
+    figure.legend(*areas[-2].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=9)
     return figure
 
 
@@ -67,20 +83,27 @@ def _draw_curves(axes: Axes, cells: Cells, problem: str) -> None:
     legend(axes, loc="lower right", fontsize=9)
 
 
-def _draw_costs(axes: Axes, cells: Cells, title: str, unit: str, read: Any) -> None:
-    """Medians over seeds, a bar for each learner and problem, on a logarithm."""
+def _draw_costs(axes: Axes, cells: Cells, keys: dict[str, str]) -> None:
+    """Medians over seeds on a logarithm, each written on its bar."""
+    bars = [bar for bar in BARS if bar[1] in keys]
+    width = 0.84 / len(bars)
     for i, problem in enumerate(STOPS):
-        for j, (learner, look) in enumerate(LOOKS.items()):
-            found = cells_of(cells, learner, problem)
-            if not found:
+        for j, (learner, label, color, hatch) in enumerate(bars):
+            values = [_number(cell, keys[label]) for cell in cells_of(cells, learner, problem)]
+            if not values:
                 continue
-            value = float(np.median([read(cell) for cell in found]))
-            x = i + 0.38 * (j - 0.5)
-            axes.bar(x, value, 0.34, color=look.color, hatch=look.hatch, edgecolor="white", lw=0.6)
-            axes.annotate(f"{value:.3g}", (x, value), (0, 2), textcoords="offset points", ha="center", fontsize=8.5)
-    axes.set(yscale="log", ylabel=unit, title=title)
+            x, height = i + width * (j - (len(bars) - 1) / 2), float(np.median(values))
+            axes.bar(
+                x, height, 0.9 * width, color=color, hatch=hatch, ec="white", lw=0.6, label=label if i == 0 else ""
+            )
+            axes.annotate(f"{height:.3g}", (x, height), (0, 2), textcoords="offset points", ha="center", fontsize=8)
+    axes.set_yscale("log")
     axes.set_xticks(range(len(STOPS)), ["Pendulum-v1", "6 kg"])
-    axes.yaxis.set_major_formatter("{x:g}")
-    axes.yaxis.set_minor_formatter(matplotlib().ticker.NullFormatter())
+    axes.tick_params(axis="y", which="both", left=False, labelleft=False)
     low, high = axes.get_ylim()
     axes.set_ylim(low / 2, high * 2)
+
+
+def _number(cell: Any, key: str) -> float:
+    value = float(cell["curve"][-1][key] if key == "train_seconds" else cell[key])
+    return value / 1e3 if key.endswith("bytes") else value
