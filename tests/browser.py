@@ -15,7 +15,7 @@ from typing import Any, Self
 CHROMIUM = next(
     (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), ""
 )
-SECONDS = 60.0
+SECONDS = 240.0
 
 
 class Browser:
@@ -26,6 +26,7 @@ class Browser:
         theirs_in, self._write = os.pipe()
         self._read, theirs_out = os.pipe()
         options = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"]
+        options += ["--disable-extensions", "--disable-background-networking", "--disable-component-update"]
         options += ["--remote-debugging-pipe", f"--user-data-dir={self._profile}", f"--window-size={width},{height}"]
         # bash gives the two pipes the numbers that Chromium expects.
         script = f'exec "$0" "$@" 3<&{theirs_in} 4>&{theirs_out}'

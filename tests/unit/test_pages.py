@@ -15,7 +15,7 @@ from policyforest.paper import STUDIES, report
 from policyforest.paper.exhibits.cells import Cells
 from policyforest.report import interactive
 from policyforest.report.maps import Maps, policy_maps
-from policyforest.report.policy_page import write_policy_page
+from policyforest.report.policy_page import episode, write_policy_page
 
 needs_browser = pytest.mark.skipif(not CHROMIUM, reason="no Chromium is installed (tests/install_browser.sh)")
 PROBLEM = "policyforest/DoubleIntegrator-v0"
@@ -57,6 +57,23 @@ def test_a_third_state_dimension_has_a_slider() -> None:
 def test_maps_need_two_dimensions(learned) -> None:
     with pytest.raises(ValueError, match="dims"):
         policy_maps(learned[0], dims=(0,))
+
+
+def test_samples_must_be_the_policy_s(learned) -> None:
+    other = pf.collect("Pendulum-v1", steps=5, seed=0)
+    with pytest.raises(ValueError, match="samples"):
+        policy_maps(learned[0], samples=other)
+
+
+@pytest.mark.parametrize(
+    ("problem", "words"),
+    [("", "does not name"), ("this:Evil-v0", "imported"), ("Pendulum-v1", "policy"), ("No/Such-v0", "not found")],
+)
+def test_a_policy_that_cannot_play_says_why(learned, problem: str, words: str) -> None:
+    policy = with_problem(learned[0], problem)
+    block = episode(policy, policy_maps(learned[0], resolution=4), (0, 1))
+    assert block.startswith("<p>None is shown: ")
+    assert words in block
 
 
 def test_data_cannot_end_its_element() -> None:
@@ -113,13 +130,13 @@ def check_silence(browser: Browser) -> None:
 def test_the_report_of_the_paper_opens_and_moves(learned, tmp_path: Path) -> None:
     policy, q, data = learned
     cells = Cells(tmp_path, "quick")
-    episode = pf.episodes.EpisodePlayer(pf.problems.gym.make(PROBLEM), policy).play(1, 0)
+    played = pf.episodes.EpisodePlayer(pf.problems.gym.make(PROBLEM), policy).play(1, 0)
     content = {
         "problem": "double-integrator",
         "how": "batch",
         "samples": len(data),
         "maps": policy_maps(policy, q=q, samples=data, resolution=9).as_dict(),
-        "episode": {n: getattr(episode, n).tolist() for n in ("states", "actions", "rewards")},
+        "episode": {n: getattr(played, n).tolist() for n in ("states", "actions", "rewards")},
     }
     file = STUDIES["portraits"].file(tmp_path, 1, "quick")
     file.parent.mkdir(parents=True)

@@ -110,6 +110,9 @@ def policy_maps(
     if q is not None:
         maps += _q_maps(policy, q, plane, labels.actions[0])
     if samples is not None:
+        columns, expected = samples.states.shape[1] + samples.actions.shape[1], n_states + len(labels.actions)
+        if columns != expected:
+            raise ValueError(f"samples: have {columns} columns of states and actions, must have {expected}")
         maps.append(_knownness_map(policy, samples, plane, labels.actions[0]))
     names = (labels.states[plane.dims[0]], labels.states[plane.dims[1]])
     return Maps(names, plane.box, tuple(maps), policy.info.problem)

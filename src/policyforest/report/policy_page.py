@@ -33,9 +33,7 @@ def write_policy_page(
     maps = policy_maps(policy, samples=samples, dims=dims, at=at)
     title = ", ".join(text for text in (policy.info.problem, policy.info.method) if text) or "A policy"
     blocks = [f"<header><h1>{escape(title)}</h1></header>"]
-    played = episode(policy, maps, (0, 1) if dims is None else tuple(dims))
-    if played:
-        blocks += [page.heading("An episode"), played]
+    blocks += [page.heading("An episode"), episode(policy, maps, (0, 1) if dims is None else tuple(dims))]
     blocks += [page.heading("What it does, and what it knows"), interactive.maps_block(maps)]
     rows = "".join(f"<tr><td>{escape(name)}</td><td>{escape(words)}</td></tr>" for name, words in facts)
     blocks += [page.heading("What it is"), f'<table class="wide"><tbody>{rows}</tbody></table>']
@@ -43,18 +41,20 @@ def write_policy_page(
 
 
 def episode(policy: Any, maps: Maps, dims: Sequence[int]) -> str:
-    """The first steps of an episode; nothing where the policy names no environment, or none that is installed."""
-    if not policy.info.problem:
-        return ""
+    """The first steps of an episode, or words about why there is none."""
+    problem = policy.info.problem
+    if not problem:
+        return page.paragraph("None is shown: the policy does not name its problem.")
+    if ":" in problem:
+        # Gymnasium would import what stands before the colon, and a policy's file must never run anything.
+        return page.paragraph(f"None is shown: {problem} would have to be imported.")
     try:
-        env = gym.make(policy.info.problem)
-    except (gymnasium.error.Error, ImportError):
-        return ""
-    try:
-        played = EpisodePlayer(env, policy, STEPS_SHOWN).play(EPISODE_SEED, 0)
-    finally:
-        env.close()
+        env = gym.make(problem)
+        try:
+            played = EpisodePlayer(env, policy, STEPS_SHOWN).play(EPISODE_SEED, 0)
+        finally:
+            env.close()
+    except (gymnasium.error.Error, ImportError, ValueError, TypeError) as error:
+        return page.paragraph(f"None is shown: {error}")
     most = float(abs(bounds(policy.action_space)[0]).max())
-    return interactive.episode_block(
-        policy.info.problem, played.states, played.actions, played.rewards, most, maps, dims
-    )
+    return interactive.episode_block(problem, played.states, played.actions, played.rewards, most, maps, dims)
