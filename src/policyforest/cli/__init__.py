@@ -1,4 +1,5 @@
-"""The command line: ``policyforest learn | explore | evaluate | show | export | bench | reproduce | doctor``.
+"""The command line: ``policyforest learn | explore | evaluate | show | export | bench | reproduce | doctor | ros |
+gazebo``.
 
 What a user got wrong is one line on standard error and the exit code 2; ``--debug`` shows where it arose.
 """
@@ -17,8 +18,10 @@ from policyforest.cli.doctor import doctor
 from policyforest.cli.evaluate import evaluate
 from policyforest.cli.explore import explore
 from policyforest.cli.export import export
+from policyforest.cli.gazebo import gazebo
 from policyforest.cli.learn import learn
 from policyforest.cli.reproduce import reproduce
+from policyforest.cli.ros import ros
 from policyforest.cli.show import show
 
 USERS_ERRORS = (ValueError, TypeError, OSError, ImportError, MemoryError, gymnasium.error.Error)
@@ -68,3 +71,5 @@ def _options(
 
 for command in (learn, explore, evaluate, show, export, bench, reproduce, doctor):
     main.command()(command)
+for group in (ros, gazebo):
+    main.add_typer(group)

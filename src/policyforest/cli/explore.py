@@ -61,7 +61,7 @@ def explore(
     if explorer.n_episodes and not json:
         note(f"{run_dir} holds {explorer.n_episodes} episodes, the run goes on")
     started = time.perf_counter()
-    shown = _Table(quiet=json, tensorboard=tensorboard)
+    shown = EpisodeTable(quiet=json, tensorboard=tensorboard)
     try:
         explorer.learn(episodes=episodes, callback=shown)
     finally:
@@ -106,7 +106,7 @@ def _open(agent: str, env: Any, run_dir: Path | None, settings: dict[str, Any], 
     return resume(run_dir, env, n_jobs=jobs, expected=make_agent(agent, env, **settings).settings())
 
 
-class _Table:
+class EpisodeTable:
     """A line an episode: live on a terminal or in a pipe, silent with --json; and TensorBoard's scalars."""
 
     HEAD = f"{'episode':>7} {'plan':>10} {'steps':>6} {'return':>10} {'best':>10} {'coverage':>8} {'planning':>9}"

@@ -1,0 +1,73 @@
+"""``policyforest gazebo setup | start | stop | status | remove``: Gazebo in a Debian of its own."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from policyforest.ros.gazebo.setup import Installation, default_folder
+
+gazebo = typer.Typer(
+    name="gazebo",
+    help="Gazebo 11 in a Debian of its own: set up, start, stop, remove. Optional, needs Debian and root.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+Folder = Annotated[
+    Path | None,
+    typer.Option("--dir", help="Where it lives.  [default: $POLICYFOREST_GAZEBO, or policyforest/gazebo in the cache]"),
+]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+
+
+@gazebo.command()
+def setup(
+    dir: Folder = None,
+    mirror: Annotated[
+        str | None, typer.Option(help="A mirror of Debian that has 'bullseye'.  [default: apt's]")
+    ] = None,
+    yes: Yes = False,
+) -> None:
+    """Build the environment: a Debian 11 in a folder, Gazebo, our plugin. Can be repeated, goes on where it was."""
+    installation = Installation(dir or default_folder(), mirror)
+    missing = [stage for stage in installation.stages() if not installation.done(stage)]
+    if missing:
+        what = ", ".join(stage.text for stage in missing)
+        _ask(f"Set up {what} in {installation.folder}? All of it takes about 11 minutes and 2.8 GB.", yes)
+    installation.set_up(print_line, _live)
+    _live("")
+    print_line(f"Gazebo is ready: policyforest gazebo start --dir {installation.folder}")
+
+
+@gazebo.command()
+def remove(dir: Folder = None, yes: Yes = False) -> None:
+    """Take everything away: what runs, mounts, and the folder."""
+    installation = Installation(dir or default_folder())
+    _ask(f"Remove {installation.folder}?", yes)
+    installation.remove()
+    print_line(f"removed {installation.folder}")
+
+
+def print_line(text: str) -> None:
+    _live("")
+    print(text, flush=True)
+
+
+def _live(line: str) -> None:
+    """The latest line of a command, overwritten by the next; on a terminal alone."""
+    if sys.stderr.isatty():
+        width = shutil.get_terminal_size().columns - 1
+        print(f"\r{line[:width]:<{width}}\r", end="", file=sys.stderr, flush=True)
+
+
+def _ask(question: str, yes: bool) -> None:
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise ValueError("--yes: is missing, must be given where nobody can be asked")
+    typer.confirm(question, abort=True)

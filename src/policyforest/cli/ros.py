@@ -1,0 +1,215 @@
+"""``policyforest ros run | explore | simulate | read``: robots over ROS."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from policyforest.arguments import one_of
+from policyforest.cli.explore import EpisodeTable
+from policyforest.cli.output import Jobs, Json, Seed, note, print_json, print_pairs
+
+ros = typer.Typer(
+    name="ros",
+    help="Robots over ROS: run a policy, learn on the robot, simulate one, read recordings.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+Config = Annotated[Path, typer.Option("--config", "-c", help="What the robot's topics and joints mean, a TOML file.")]
+Record = Annotated[
+    Path | None, typer.Option(help="Keep every decision in a new file: .bag (ROS 1) or .mcap.", metavar="FILE")
+]
+Seconds = Annotated[float | None, typer.Option(help="Stop after so many seconds.  [default: run until Ctrl-C]")]
+
+
+@ros.command()
+def run(
+    policy: Annotated[Path, typer.Argument(help="A policy file, .pforest.")],
+    config: Config,
+    record: Record = None,
+    seconds: Seconds = None,
+    json: Json = False,
+) -> None:
+    """Run POLICY on a robot, until Ctrl-C. The last thing that is published is the safe action."""
+    from policyforest.policy_files import load
+    from policyforest.ros.config import load_config
+    from policyforest.ros.control import require_fit
+    from policyforest.ros.node import Node
+
+    robot, law = load_config(config), load(policy)
+    require_fit(law, robot)
+    with _network(robot) as transport, _recording(record, robot) as log:
+        node = Node(law, robot, transport, log=log, warn=note)
+        with _on_signals(node.stop):
+            report = node.run(seconds).as_dict()
+    if json:
+        print_json(report)
+        return
+    lines = {
+        "decisions": f"{report['decisions']:,}, {report['safe']:,} of them the safe action",
+        "state to action": f"median {report['median_ms']:.3f} ms, worst {report['worst_ms']:.3f} ms",
+    }
+    print_pairs(f"Ran {policy.name} on {robot.name}", lines if record is None else lines | {"recorded": record})
+
+
+@ros.command()
+def explore(
+    config: Config,
+    run_dir: Annotated[
+        Path, typer.Option(help="Where every finished episode is kept; the run goes on if there is one.")
+    ],
+    episodes: Annotated[int, typer.Option(help="Episodes of the run in all, those of a resumed run included.")] = 100,
+    agent: Annotated[str, typer.Option(help="Who explores: mre (the paper's), disagreement (ours), …")] = "mre",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Learn a policy in the end, and save it.")
+    ] = None,
+    policies: Annotated[int, typer.Option(help="Policies that are learned for it; the best is kept.")] = 10,
+    record: Record = None,
+    seed: Seed = 0,
+    jobs: Jobs = -1,
+    json: Json = False,
+) -> None:
+    """Learn on a robot from nothing: explore, plan while it is brought back, and keep every episode."""
+    from policyforest.policy_files import SUFFIX
+    from policyforest.ros.config import load_config
+    from policyforest.ros.explore import RobotExploration, require_episodes
+
+    if output is not None and (output.suffix != SUFFIX or not output.parent.is_dir()):
+        raise ValueError(f"--output: is {output}, must end in {SUFFIX} and lie in a folder that exists")
+    robot = load_config(config)
+    require_episodes(robot)
+    explorer = _open_agent(agent, robot, run_dir, seed, jobs)
+    if explorer.n_episodes and not json:
+        note(f"{run_dir} holds {explorer.n_episodes} episodes, the run goes on")
+    shown = EpisodeTable(quiet=json, tensorboard=None)
+    try:
+        with _network(robot) as transport, _recording(record, robot) as log, _on_signals(_interrupt):
+            RobotExploration(explorer, robot, transport, recording=log, warn=note).learn(episodes, shown)
+    finally:
+        if explorer.run is not None:
+            explorer.run.close()
+    report: dict[str, Any] = {
+        "agent": agent,
+        "episodes": explorer.n_episodes,
+        "samples": explorer.total_steps,
+        "returns": [episode.episode_return for episode in explorer.log],
+        "run": str(run_dir),
+    }
+    if output is not None:
+        explorer.best_policy(policies).save(output)
+        report["policy"] = str(output)
+    if json:
+        print_json(report)
+        return
+    pairs = {"samples": f"{report['samples']:,} in {report['episodes']} episodes", "kept in": run_dir}
+    print_pairs(f"Explored {robot.name} with {agent}", pairs | ({} if output is None else {"policy": output}))
+
+
+@ros.command()
+def simulate(
+    transport: Annotated[str, typer.Option(help="ros1 or dds.")] = "ros1",
+    rate: Annotated[float, typer.Option(help="States a second.", min=0.1, max=10_000.0)] = 10.0,
+    lock_step: Annotated[bool, typer.Option("--lock-step", help="Stand still until a torque arrives.")] = False,
+    seconds: Seconds = None,
+) -> None:
+    """Simulate the swing-up as a robot: joint 'pivot' on /pendulum/joint_states, torques in Nm, until Ctrl-C."""
+    from policyforest.ros.simulator import SimulatedPendulum
+    from policyforest.ros.transport import open_transport
+
+    kind: Any = one_of("--transport", transport, ("ros1", "dds"))
+    network, stop = open_transport(kind, "pendulum"), threading.Event()
+    if seconds is not None:
+        threading.Timer(seconds, stop.set).start()
+    try:
+        pendulum = SimulatedPendulum(network, services=kind == "ros1")
+        with _on_signals(stop.set):
+            pendulum.run_in_lock_step(stop) if lock_step else pendulum.run(rate, stop)
+    finally:
+        network.close()
+
+
+@ros.command()
+def read(
+    recording: Annotated[Path, typer.Argument(help="What `ros run --record` or `ros explore --record` has written.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where the transitions go: .npz or .parquet.")],
+    config: Annotated[
+        Path | None, typer.Option("--config", "-c", help="Take its reward, not the recorded one.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Turn a recording into transitions, for `policyforest learn --data`."""
+    from policyforest.ros.config import load_config
+    from policyforest.ros.explore import require_episodes
+    from policyforest.ros.recording_reader import read_recording
+    from policyforest.ros.reward import Judge
+
+    robot = None if config is None else load_config(config)
+    samples = read_recording(recording, None if robot is None else Judge(robot, require_episodes(robot)))
+    samples.save(output)
+    if json:
+        print_json({"samples": len(samples), "episodes": samples.n_episodes, "output": str(output)})
+        return
+    print_pairs(f"Read {recording}", {"transitions": samples, "saved": output})
+
+
+def _open_agent(name: str, config: Any, run_dir: Path, seed: int, jobs: int) -> Any:
+    from policyforest.exploration import make_agent, resume
+    from policyforest.ros.explore import require_episodes, robot_problem
+
+    episode = require_episodes(config)
+    settings: dict[str, Any] = {"r_max": episode.r_max, "discount": episode.discount, "seed": seed, "n_jobs": jobs}
+    settings |= {"max_steps": episode.steps}
+    problem = robot_problem(config)
+    if not (run_dir / "settings.json").is_file():
+        return make_agent(name, problem, run_dir=run_dir, **settings)
+    return resume(run_dir, n_jobs=jobs, expected=make_agent(name, problem, **settings).settings())
+
+
+@contextmanager
+def _network(config: Any) -> Iterator[Any]:
+    from policyforest.ros.transport import open_transport
+
+    transport = open_transport(config.transport, config.name)
+    try:
+        yield transport
+    finally:
+        time.sleep(0.1)  # what was published last is on its way
+        transport.close()
+
+
+@contextmanager
+def _recording(path: Path | None, config: Any) -> Iterator[Any]:
+    if path is None:
+        yield None
+        return
+    from policyforest.ros.recording import Recording
+
+    recording = Recording(path, config, warn=note)
+    try:
+        yield recording
+    finally:
+        recording.close()
+
+
+@contextmanager
+def _on_signals(stop: Callable[[], None]) -> Iterator[None]:
+    """Ctrl-C and SIGTERM end the block in good order."""
+    kinds = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(kind, lambda number, frame: stop()) for kind in kinds]
+    try:
+        yield
+    finally:
+        for kind, handler in zip(kinds, before, strict=True):
+            signal.signal(kind, handler)
+
+
+def _interrupt() -> None:
+    raise KeyboardInterrupt

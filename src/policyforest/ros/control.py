@@ -1,0 +1,146 @@
+"""From the newest message to an action: the policy's, or the safe one and the reason for it.
+
+This is all that decides what a robot does, and it knows nothing of ROS: messages and times go in, decisions come out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from policyforest.arguments import Floats
+from policyforest.ros.config import RobotConfig
+from policyforest.ros.transport import JointSample
+
+
+class FaultError(Exception):
+    """Why there is no state to act on."""
+
+
+class StateReader:
+    """The state that a configuration makes of a message."""
+
+    def __init__(self, config: RobotConfig) -> None:
+        self._dimensions = config.state
+
+    def __call__(self, sample: JointSample) -> Floats:
+        """The state; a FaultError where a joint is missing or a number is not finite."""
+        state = np.empty(len(self._dimensions))
+        for i, dimension in enumerate(self._dimensions):
+            try:
+                joint = sample.names.index(dimension.joint)
+            except ValueError:
+                raise FaultError(f"joint {dimension.joint!r} is missing, there are {list(sample.names)}") from None
+            values = getattr(sample, dimension.field)
+            if joint >= len(values):
+                raise FaultError(f"joint {dimension.joint!r} has no {dimension.field}")
+            raw = float(values[joint])
+            if not math.isfinite(raw):
+                raise FaultError(f"the {dimension.field} of joint {dimension.joint!r} is {raw}")
+            state[i] = dimension.value(raw)
+        return state
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What was decided, and on what."""
+
+    time: float
+    """Seconds of the monotonic clock"""
+    action: Floats
+    state: Floats | None
+    """What the policy acted on; None with a fault"""
+    fault: str
+    """Why the action is the safe one; empty where it is the policy's"""
+    sample: JointSample | None
+    """The newest message, whatever was wrong with it"""
+
+
+class Controller:
+    """A policy behind the rules of a configuration.
+
+    act: the policy's function from a state to an action.
+    warn: called with a line when a fault begins, changes its kind or ends.
+    clock, wall: the monotonic clock by which ages are measured, and the one of the robot's stamps.
+    """
+
+    def __init__(
+        self,
+        act: Callable[[Floats], Any],
+        config: RobotConfig,
+        *,
+        clock: Callable[[], float],
+        wall: Callable[[], float],
+        warn: Callable[[str], None],
+    ) -> None:
+        self._act, self._config = act, config
+        self._clock, self._wall, self._warn = clock, wall, warn
+        self._read = StateReader(config)
+        self._safe = np.array(config.safe_action)
+        self.newest: JointSample | None = None
+        """The latest message"""
+        self._kind = ""
+
+    def receive(self, sample: JointSample) -> None:
+        """A message has arrived; the next decision is made on it."""
+        self.newest = sample
+
+    def decide(self, connected: bool = True) -> Decision:
+        """The action for now."""
+        now, sample = self._clock(), self.newest
+        try:
+            if not connected:
+                raise FaultError("lost: the master does not answer")
+            state = self._fresh_state(sample, now)
+            action = self._checked(state)
+        except FaultError as fault:
+            self._tell(str(fault))
+            return Decision(now, self._safe.copy(), None, str(fault), sample)
+        self._tell("")
+        return Decision(now, action, state, "", sample)
+
+    def _fresh_state(self, sample: JointSample | None, now: float) -> Floats:
+        if sample is None:
+            raise FaultError("none: no state has arrived yet")
+        age = now - sample.arrived if self._config.age_by == "arrival" else self._wall() - sample.stamp
+        if not age <= self._config.max_age:
+            raise FaultError(f"old: the state is {age:.3f} s old, at most {self._config.max_age:g} s are allowed")
+        try:
+            return self._read(sample)
+        except FaultError as fault:
+            raise FaultError(f"bad: {fault}") from None
+
+    def _checked(self, state: Floats) -> Floats:
+        try:
+            action = np.array(self._act(state), dtype=np.float64).reshape(-1)
+        except Exception as error:  # whatever a policy does, the robot must not be left without an action
+            raise FaultError(f"policy: it has failed in {state.tolist()} ({error})") from error
+        if len(action) != len(self._safe) or not np.isfinite(action).all():
+            raise FaultError(f"policy: its action in {state.tolist()} is {action.tolist()}")
+        return action
+
+    def _tell(self, fault: str) -> None:
+        """A line when a fault begins, changes its kind or ends; not one for every decision."""
+        kind = fault.partition(":")[0]
+        if kind == self._kind:
+            return
+        self._kind = kind
+        self._warn(f"safe action, {fault}" if fault else "states are back, the policy acts")
+
+
+def require_fit(policy: Any, config: RobotConfig) -> None:
+    """Refuses a policy whose states or actions are not those of the configuration."""
+    n_state, n_action = policy.observation_space.shape[0], policy.action_space.shape[0]
+    if n_state != len(config.state):
+        raise ValueError(f"state: the configuration has {len(config.state)} dimensions, the policy {n_state}")
+    if n_action != len(config.action):
+        raise ValueError(f"action: the configuration has {len(config.action)} dimensions, the policy {n_action}")
+    for i, action in enumerate(config.action):
+        low, high = float(policy.action_space.low[i]), float(policy.action_space.high[i])
+        if low < action.low or high > action.high:
+            allowed = f"[{action.low}, {action.high}]"
+            raise ValueError(f"action[{i}]: the policy acts in [{low}, {high}], the configuration allows {allowed}")

@@ -1,0 +1,136 @@
+"""The node: a policy that drives a robot, at a fixed rate or on each state."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from policyforest.ros.config import RobotConfig
+from policyforest.ros.control import Controller, Decision, require_fit
+from policyforest.ros.transport import JointSample, Transport
+
+# Without states nobody else wakes the node: it looks this many times within the age that a state may have.
+LOOKS = 4
+
+
+class DecisionLog(Protocol):
+    """Where decisions go."""
+
+    def decision(self, decision: Decision) -> None: ...
+
+
+@dataclass
+class NodeReport:
+    """What a node has done."""
+
+    decisions: int = 0
+    safe: int = 0
+    """Decisions for the safe action"""
+    late: int = 0
+    """Ticks of a fixed rate that were missed"""
+    seconds: deque[float] = field(default_factory=lambda: deque(maxlen=10_000))
+    """From the arrival of a state to its action, the latest ones"""
+
+    def as_dict(self) -> dict[str, Any]:
+        times = np.array(self.seconds) if self.seconds else np.zeros(1)
+        return {
+            "decisions": self.decisions,
+            "safe": self.safe,
+            "late": self.late,
+            "median_ms": float(np.median(times)) * 1e3,
+            "worst_ms": float(times.max()) * 1e3,
+        }
+
+
+class Node:
+    """Runs a policy on a robot until it is stopped; the last thing that it publishes is the safe action.
+
+    On each state: the thread that brings a message also decides and publishes, so nothing waits for anybody. Another
+    looks whether states still come, and publishes the safe action while they do not.
+    """
+
+    def __init__(
+        self,
+        policy: Any,
+        config: RobotConfig,
+        transport: Transport,
+        *,
+        log: DecisionLog | None = None,
+        warn: Callable[[str], None] = lambda line: None,
+    ) -> None:
+        require_fit(policy, config)
+        self._config, self._transport, self._log = config, transport, log
+        self._controller = Controller(policy.act, config, clock=time.monotonic, wall=time.time, warn=warn)
+        self._publishers = [transport.publisher(action.topic, "number", keep=10) for action in config.action]
+        self._lock = threading.Lock()
+        self._stopped = threading.Event()
+        self.report = NodeReport()
+        transport.subscribe(config.joint_states, "joints", self._on_sample)
+
+    def run(self, seconds: float | None = None) -> NodeReport:
+        """Acts until `stop` is called, or for some seconds."""
+        end = None if seconds is None else time.monotonic() + seconds
+        try:
+            if self._config.rate is None:
+                self._watch(end)
+            else:
+                self._tick(1.0 / self._config.rate, end)
+        finally:
+            self._stopped.set()
+            with self._lock:
+                self._send(self._config.safe_action)
+        return self.report
+
+    def stop(self) -> None:
+        """Ends `run`, from any thread or signal handler."""
+        self._stopped.set()
+
+    def _on_sample(self, sample: JointSample) -> None:
+        with self._lock:
+            if self._stopped.is_set():
+                return
+            self._controller.receive(sample)
+            if self._config.rate is None:
+                self._decide()
+
+    def _watch(self, end: float | None) -> None:
+        while not self._stopped.wait(self._config.max_age / LOOKS) and not _over(end):
+            with self._lock:
+                newest = self._controller.newest
+                quiet = newest is None or time.monotonic() - newest.arrived > self._config.max_age
+                if quiet or not self._transport.connected():
+                    self._decide()
+
+    def _tick(self, period: float, end: float | None) -> None:
+        due = time.monotonic()
+        while not self._stopped.wait(max(0.0, due - time.monotonic())) and not _over(end):
+            with self._lock:
+                self._decide()
+            due += period
+            missed = max(0, int((time.monotonic() - due) / period))
+            self.report.late += missed
+            due += missed * period
+
+    def _decide(self) -> None:
+        decision = self._controller.decide(self._transport.connected())
+        self._send(decision.action)
+        self.report.decisions += 1
+        self.report.safe += bool(decision.fault)
+        if decision.sample is not None and not decision.fault:
+            self.report.seconds.append(time.monotonic() - decision.sample.arrived)
+        if self._log is not None:
+            self._log.decision(decision)
+
+    def _send(self, action: Any) -> None:
+        for publisher, value in zip(self._publishers, action, strict=True):
+            publisher.send(float(value))
+
+
+def _over(end: float | None) -> bool:
+    return end is not None and time.monotonic() >= end

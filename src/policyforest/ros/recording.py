@@ -1,0 +1,210 @@
+"""Every decision in a file: a ROS 1 bag (``.bag``) or MCAP (``.mcap``), and back to Transitions.
+
+What belongs to one decision has one time stamp; reward and end of a step are stamped a moment before the state that
+it has led to, so that they lie within the step for any reader of logs.
+
+| topic | type | what |
+|---|---|---|
+| the joints' own | sensor_msgs/JointState | the message that was decided on |
+| the actions' own | std_msgs/Float64 | what was published |
+| ``/policyforest/state`` | std_msgs/Float64MultiArray | the state; missing where there was none |
+| ``/policyforest/action`` | std_msgs/Float64MultiArray | the action; missing after an episode's last state |
+| ``/policyforest/episode`` | std_msgs/Int64 | its number; a fault or a terminal state ends an episode |
+| ``/policyforest/reward`` | std_msgs/Float64 | of the step that has led here, if the configuration has a formula |
+| ``/policyforest/terminal`` | std_msgs/Bool | whether the step that has led here was the last |
+| ``/policyforest/fault`` | std_msgs/String | why the action is the safe one |
+| ``/policyforest/problem`` | std_msgs/String | once: names, limits and angles, as JSON |
+
+A thread writes, so that the disk never keeps the robot waiting. Until it is closed the file ends in ``.active``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import shutil
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from policyforest.arguments import Floats
+from policyforest.extras import import_extra
+from policyforest.ros.config import RobotConfig
+from policyforest.ros.control import Decision
+from policyforest.ros.reward import Judge
+from policyforest.ros.transport import JointSample
+
+SUFFIXES = (".bag", ".mcap")
+PREFIX = "/policyforest"
+TYPES = {
+    "state": "std_msgs/msg/Float64MultiArray",
+    "action": "std_msgs/msg/Float64MultiArray",
+    "episode": "std_msgs/msg/Int64",
+    "reward": "std_msgs/msg/Float64",
+    "terminal": "std_msgs/msg/Bool",
+    "fault": "std_msgs/msg/String",
+    "problem": "std_msgs/msg/String",
+}
+JOINTS, NUMBER = "sensor_msgs/msg/JointState", "std_msgs/msg/Float64"
+Message = tuple[str, Any]
+# Nanoseconds. Readers keep times as seconds since 1970 in floating point, which tells 0.24 microseconds apart.
+LEAD, LEAST_STEP = 1_000, 10_000
+
+
+class Recording:
+    """Writes decisions as they are made, and marks where episodes begin."""
+
+    def __init__(
+        self, path: str | os.PathLike[str], config: RobotConfig, warn: Callable[[str], None] = lambda line: None
+    ) -> None:
+        self.path = Path(path)
+        self._config, self._warn = config, warn
+        self._judge = None if config.episode is None else Judge(config, config.episode)
+        self._file = _BagFile(self.path, config)
+        self._waiting: queue.SimpleQueue[tuple[int, list[Message]] | None] = queue.SimpleQueue()
+        self._last: tuple[Floats, Floats] | None = None
+        self._time = 0
+        self.episode = 0
+        self._put([(f"{PREFIX}/problem", json.dumps(problem_settings(config)))])
+        self._thread = threading.Thread(target=self._write_all, name="recording", daemon=True)
+        self._thread.start()
+
+    def decision(self, decision: Decision) -> None:
+        """Keeps a decision; returns at once."""
+        messages: list[Message] = []
+        if decision.sample is not None:
+            messages.append((self._config.joint_states, decision.sample))
+        messages += [(a.topic, float(v)) for a, v in zip(self._config.action, decision.action, strict=True)]
+        if decision.state is None:
+            self.end_episode()
+            self._put([*messages, (f"{PREFIX}/fault", decision.fault)])
+            return
+        ending: list[Message] = []
+        if self._last is not None and self._judge is not None:
+            reward, terminal = self._judge(*self._last, decision.state)
+            ending = _ending(reward, terminal)
+            if terminal:
+                self._put([*messages, *self._here(decision.state), *ending])
+                self.end_episode()
+                return
+        limits = zip(decision.state, self._config.state_limits, strict=True)
+        if self._last is None and any(not low <= x <= high for x, (low, high) in limits):
+            self._put(messages)  # beyond its limits the robot is acted on, but no episode begins there
+            return
+        self._put([*messages, *self._here(decision.state), *ending, (f"{PREFIX}/action", decision.action)])
+        self._last = decision.state, decision.action
+
+    def end_episode(self, last_state: Floats | None = None, reward: float = 0.0, terminal: bool = False) -> None:
+        """The next decision begins another episode. `last_state`: where the last step has led, if it was seen."""
+        if self._last is None:
+            return
+        if last_state is not None:
+            self._put([*self._here(last_state), *_ending(reward, terminal)])
+        self._last = None
+        self.episode += 1
+
+    def close(self) -> None:
+        """Writes what is left, and gives the file its name."""
+        if self._thread.is_alive():
+            self._waiting.put(None)
+            self._thread.join()
+        self._file.close()
+
+    def _here(self, state: Floats) -> list[Message]:
+        return [(f"{PREFIX}/state", state), (f"{PREFIX}/episode", self.episode)]
+
+    def _put(self, messages: list[Message]) -> None:
+        self._time = max(self._time + LEAST_STEP, time.time_ns())
+        self._waiting.put((self._time, messages))
+
+    def _write_all(self) -> None:
+        while (item := self._waiting.get()) is not None:
+            try:
+                self._file.write(*item)
+            except OSError as error:  # a full disk must not stop the robot
+                self._warn(f"recording has ended, {self.path} cannot be written ({error})")
+                return
+
+
+def _ending(reward: float, terminal: bool) -> list[Message]:
+    return [(f"{PREFIX}/reward", reward), (f"{PREFIX}/terminal", terminal)]
+
+
+def problem_settings(config: RobotConfig) -> dict[str, Any]:
+    """What a reader must know to make Transitions of a recording."""
+    return {
+        "format": "policyforest recording",
+        "version": 1,
+        "states": [d.name for d in config.state],
+        "actions": [a.name for a in config.action],
+        "action_limits": [[a.low, a.high] for a in config.action],
+        "state_limits": [[repr(side) for side in row] for row in config.state_limits],
+        "periodic": {str(d): list(sides) for d, sides in config.periodic.items()},
+    }
+
+
+class _BagFile:
+    """Messages by topic, in one of the two formats."""
+
+    def __init__(self, path: Path, config: RobotConfig) -> None:
+        if path.suffix not in SUFFIXES:
+            raise ValueError(f"--record: is {path}, must end in {' or '.join(SUFFIXES)}")
+        if not path.parent.is_dir() or path.exists():
+            raise ValueError(f"--record: is {path}, must be a new file in a folder that exists")
+        typesys = import_extra("rosbags.typesys", "ros")
+        self._path, self._active = path, path.with_name(path.name + ".active")
+        self._ros1 = path.suffix == ".bag"
+        self._store = typesys.get_typestore(typesys.Stores.ROS1_NOETIC if self._ros1 else typesys.Stores.ROS2_HUMBLE)
+        if self._active.exists():
+            raise ValueError(f"--record: {self._active} is there, of a recording that was killed; move it away first")
+        if self._ros1:
+            self._writer = import_extra("rosbags.rosbag1", "ros").Writer(self._active)
+        else:
+            rosbag2 = import_extra("rosbags.rosbag2", "ros")
+            self._writer = rosbag2.Writer(self._active, version=9, storage_plugin=rosbag2.StoragePlugin.MCAP)
+        self._writer.open()
+        types = {f"{PREFIX}/{name}": type for name, type in TYPES.items()}
+        types |= {config.joint_states: JOINTS} | {action.topic: NUMBER for action in config.action}
+        self._types = types
+        self._topics = {t: self._writer.add_connection(t, kind, typestore=self._store) for t, kind in types.items()}
+
+    def write(self, stamp: int, messages: list[Message]) -> None:
+        for topic, value in messages:
+            kind = self._types[topic]
+            data = self._message(kind, value)
+            raw = self._store.serialize_ros1(data, kind) if self._ros1 else self._store.serialize_cdr(data, kind)
+            ends_step = topic in (f"{PREFIX}/reward", f"{PREFIX}/terminal")
+            self._writer.write(self._topics[topic], stamp - LEAD if ends_step else stamp, raw)
+
+    def close(self) -> None:
+        if not self._active.exists():
+            return
+        self._writer.close()
+        if self._ros1:
+            os.replace(self._active, self._path)
+            return
+        (file,) = self._active.glob("*.mcap")
+        os.replace(file, self._path)
+        shutil.rmtree(self._active)
+
+    def _message(self, kind: str, value: Any) -> Any:
+        types = self._store.types
+        if kind == JOINTS:
+            return self._joints(value)
+        if kind == "std_msgs/msg/Float64MultiArray":
+            layout = types["std_msgs/msg/MultiArrayLayout"](dim=[], data_offset=0)
+            return types[kind](layout=layout, data=np.array(value, dtype=np.float64))
+        return types[kind](data=value)
+
+    def _joints(self, sample: JointSample) -> Any:
+        types = self._store.types
+        seconds = int(sample.stamp)
+        stamp = types["builtin_interfaces/msg/Time"](sec=seconds, nanosec=int((sample.stamp - seconds) * 1e9))
+        header = {"stamp": stamp, "frame_id": ""} | ({"seq": 0} if self._ros1 else {})
+        fields = {name: np.array(getattr(sample, name), np.float64) for name in ("position", "velocity", "effort")}
+        return types[JOINTS](header=types["std_msgs/msg/Header"](**header), name=list(sample.names), **fields)

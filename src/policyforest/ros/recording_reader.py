@@ -1,0 +1,82 @@
+"""A recording of a node or of an agent, back as Transitions, to the bit."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Box
+
+from policyforest.arguments import Floats
+from policyforest.extras import import_extra
+from policyforest.ros.recording import LEAD, PREFIX, TYPES
+from policyforest.transitions import Transitions
+
+Reward = Callable[[Floats, Floats, Floats], tuple[float, bool]]
+"""(state, action, next state) → (reward, whether it is terminal)"""
+
+
+def read_recording(path: str | os.PathLike[str], reward: Reward | None = None) -> Transitions:
+    """The samples of a file that ``policyforest ros run --record`` or ``ros explore --record`` has written.
+
+    reward: for recordings without rewards (the configuration had no formula), or to learn another task from them.
+    A step over which a fault has come, and the last one of an episode whose end was not seen, are no samples.
+    """
+    file = Path(path)
+    problem, moments = _moments(file)
+    steps = [(a, b) for a, b in pairwise(moments) if "action" in a and a["episode"] == b["episode"]]
+    if not steps:
+        raise ValueError(f"{file}: holds no step, at least two states of one episode are needed")
+    if reward is None and any("reward" not in after for _, after in steps):
+        raise ValueError(f"{file}: holds no rewards (its configuration had no formula), `reward` must be given")
+    states, actions, after = (
+        np.array([step[i][key] for step in steps]) for i, key in ((0, "state"), (0, "action"), (1, "state"))
+    )
+    if reward is None:
+        rewards = [b["reward"] for _, b in steps]
+        terminals = [b["terminal"] for _, b in steps]
+    else:
+        judged = [reward(*step) for step in zip(states, actions, after, strict=True)]
+        rewards, terminals = [r for r, _ in judged], [bool(end) for _, end in judged]
+    low, high = np.array(problem["action_limits"], dtype=np.float64).T
+    return Transitions(
+        states,
+        actions,
+        np.array(rewards),
+        after,
+        np.array(terminals, dtype=np.bool_),
+        np.array([a["episode"] for a, _ in steps]),
+        action_space=Box(low, high, dtype=np.float64),
+        state_limits=[[float(side) for side in row] for row in problem["state_limits"]],
+        periodic={int(d): (lo, hi) for d, (lo, hi) in problem["periodic"].items()},
+    )
+
+
+def _moments(file: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The problem, and for each time stamp with a state what was recorded at it."""
+    highlevel = import_extra("rosbags.highlevel", "ros")
+    if not file.is_file():
+        raise FileNotFoundError(f"{file}: there is no such file")
+    problem: dict[str, Any] | None = None
+    moments: dict[int, dict[str, Any]] = {}
+    try:
+        with highlevel.AnyReader([file]) as reader:
+            ours = [c for c in reader.connections if c.topic.removeprefix(f"{PREFIX}/") in TYPES]
+            for connection, stamp, raw in reader.messages(connections=ours):
+                value = reader.deserialize(raw, connection.msgtype).data
+                name = connection.topic.removeprefix(f"{PREFIX}/")
+                if name == "problem":
+                    problem = json.loads(value)
+                else:
+                    moment = stamp + LEAD if name in ("reward", "terminal") else stamp
+                    moments.setdefault(moment, {})[name] = value
+    except Exception as error:  # rosbags raises a dozen kinds for a damaged file
+        raise ValueError(f"{file}: cannot be read as a bag or MCAP file ({error})") from error
+    if problem is None or problem.get("format") != "policyforest recording" or problem.get("version") != 1:
+        raise ValueError(f"{file}: is not a recording of policyforest ({PREFIX}/problem is missing or foreign)")
+    return problem, [moments[stamp] for stamp in sorted(moments) if "state" in moments[stamp]]

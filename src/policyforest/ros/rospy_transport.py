@@ -1,0 +1,247 @@
+"""ROS 1, by `rospy` from Debian's packages.
+
+Data goes from process to process, so a lost master does not stop it: but nobody can join any more, and a robot that has
+lost its master is a robot that somebody is stopping. A thread therefore asks the master twice a second whether it is
+there. When one is back (the same or a new one), all topics and services are announced to it again; rospy itself does so
+only once. What is still connected stays connected.
+
+rospy allows one node a process: all transports of a process share it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from xmlrpc.client import ServerProxy, Transport
+
+from policyforest.ros.transport import JointSample, Kind
+
+DEBIAN = Path("/usr/lib/python3/dist-packages")
+BEAT = 0.5
+"""Seconds between two questions to the master"""
+PATIENCE = 2.0
+"""Seconds after which a master that does not answer is lost"""
+
+
+class RospyTransport:
+    """Topics and services of ROS 1."""
+
+    def __init__(self, node: str) -> None:
+        self._ros = _rospy()
+        self._node = _join_network(self._ros, node)
+        self._ends: list[Any] = []
+
+    def subscribe(self, topic: str, kind: Kind, callback: Callable[[Any], None]) -> None:
+        read = _READERS[kind]
+        end = self._ros.rospy.Subscriber(
+            topic,
+            self._ros.messages[kind],
+            lambda message: callback(read(message)),
+            queue_size=10,
+            tcp_nodelay=True,
+        )
+        self._ends.append(end)
+
+    def publisher(self, topic: str, kind: Kind, *, keep: int = 1, latch: bool = False) -> _Publisher:
+        message = self._ros.messages[kind]
+        end = self._ros.rospy.Publisher(topic, message, queue_size=keep, tcp_nodelay=True, latch=latch)
+        self._ends.append(end)
+        return _Publisher(end, message, _WRITERS[kind])
+
+    def serve(self, service: str, callback: Callable[[], None]) -> None:
+        def answer(request: Any) -> Any:
+            try:
+                callback()
+            except Exception as error:  # told to whoever has called
+                return self._ros.trigger._response_class(success=False, message=str(error))
+            return self._ros.trigger._response_class(success=True, message="")
+
+        self._ends.append(_Service(self._ros.rospy.Service(service, self._ros.trigger, answer)))
+
+    def call(self, service: str, timeout: float) -> None:
+        rospy = self._ros.rospy
+        try:
+            rospy.wait_for_service(service, timeout)
+            answer = _within(timeout, lambda: rospy.ServiceProxy(service, self._ros.trigger)())
+        except rospy.ROSException as error:
+            raise ConnectionError(f"service {service}: is not there ({error})") from error
+        if not answer.success:
+            raise ConnectionError(f"service {service}: has refused ({answer.message})")
+
+    def connected(self) -> bool:
+        return self._node.connected
+
+    def close(self) -> None:
+        for end in self._ends:
+            end.unregister()
+        self._ends.clear()
+
+
+class _Publisher:
+    def __init__(self, end: Any, message: Any, write: Callable[[Any, Any], Any]) -> None:
+        self._end, self._message, self._write = end, message, write
+
+    def send(self, value: Any) -> None:
+        self._end.publish(self._write(self._message, value))
+
+    def listeners(self) -> int:
+        return int(self._end.get_num_connections())
+
+
+class _Service:
+    """A service under the same verb as a topic."""
+
+    def __init__(self, service: Any) -> None:
+        self._service = service
+
+    def unregister(self) -> None:
+        self._service.shutdown("closed")
+
+
+class _Node:
+    """This process in the network, and a thread that watches the master."""
+
+    def __init__(self, ros: SimpleNamespace) -> None:
+        self._ros = ros
+        self.uri = ros.rosgraph.get_master_uri()
+        self._master = ServerProxy(self.uri, transport=_ImpatientTransport())
+        self._pid = self._ask()
+        self.connected = self._pid is not None
+        threading.Thread(target=self._watch, name="master", daemon=True).start()
+
+    def _ask(self) -> int | None:
+        try:
+            return int(self._master.getPid(self._ros.rospy.get_name())[2])  # type: ignore[index,arg-type]
+        except Exception:  # whatever it is, the master does not answer
+            return None
+
+    def _watch(self) -> None:
+        while not self._ros.rospy.is_shutdown():
+            time.sleep(BEAT)
+            pid = self._ask()
+            if pid is not None and (pid != self._pid or not self.connected):
+                try:
+                    self._announce()
+                except Exception:  # it has gone again: once more at the next beat
+                    pid = None
+            self._pid, self.connected = pid or self._pid, pid is not None
+
+    def _announce(self) -> None:
+        """Tells a new master all that this process publishes, subscribes to and serves."""
+        name, uri = self._ros.rospy.get_name(), self._ros.rospy.get_node_uri()
+        managers = self._ros.registration
+        own = ServerProxy(uri, transport=_ImpatientTransport())
+        master: Any = self._master
+        for topic, kind in managers.get_topic_manager().get_publications():
+            master.registerPublisher(name, topic, kind, uri)
+        for topic, kind in managers.get_topic_manager().get_subscriptions():
+            publishers = master.registerSubscriber(name, topic, kind, uri)[2]
+            own.publisherUpdate("/master", topic, publishers)
+        for service, service_uri in managers.get_service_manager().get_services():
+            master.registerService(name, service, service_uri, uri)
+
+
+class _ImpatientTransport(Transport):
+    """XML-RPC that does not wait for ever."""
+
+    def make_connection(self, host: Any) -> Any:
+        connection = super().make_connection(host)
+        connection.timeout = PATIENCE
+        return connection
+
+
+_joined: list[tuple[str, _Node]] = []
+_joining = threading.Lock()
+
+
+def _join_network(ros: SimpleNamespace, name: str) -> _Node:
+    """Makes this process a node, or gives the one that it is already."""
+    with _joining:
+        if _joined:
+            return _joined[0][1]
+        uri = ros.rosgraph.get_master_uri()
+        if not ros.rosgraph.is_master_online():
+            raise ConnectionError(f"ROS_MASTER_URI: there is no master at {uri}; start `roscore`")
+        ros.rospy.init_node(name, anonymous=True, disable_signals=True, disable_rosout=True)
+        _joined.append((name, _Node(ros)))
+        return _joined[0][1]
+
+
+def _rospy() -> SimpleNamespace:
+    """rospy and its messages; from Debian's folder where this Python does not have them by itself."""
+    try:
+        import_module("rospy")
+    except ImportError as error:
+        if not (DEBIAN / "rospy").is_dir():
+            packages = "python3-rospy python3-std-msgs python3-sensor-msgs python3-std-srvs"
+            raise ImportError(f"rospy is not installed; run `apt-get install {packages}`") from error
+        # At the end: whatever this environment has itself is found first.
+        sys.path.append(str(DEBIAN))
+    std, sensor, services = (import_module(m) for m in ("std_msgs.msg", "sensor_msgs.msg", "std_srvs.srv"))
+    os.environ.setdefault("ROS_IP", "127.0.0.1")
+    return SimpleNamespace(
+        rospy=import_module("rospy"),
+        rosgraph=import_module("rosgraph"),
+        registration=import_module("rospy.impl.registration"),
+        messages={"joints": sensor.JointState, "number": std.Float64, "numbers": std.Float64MultiArray},
+        trigger=services.Trigger,
+    )
+
+
+def _joints(message: Any) -> JointSample:
+    stamp = message.header.stamp
+    return JointSample(
+        message.name, message.position, message.velocity, message.effort, stamp.secs + 1e-9 * stamp.nsecs
+    )
+
+
+def _joint_state(message: Any, sample: JointSample) -> Any:
+    state = message(
+        name=list(sample.names),
+        position=list(sample.position),
+        velocity=list(sample.velocity),
+        effort=list(sample.effort),
+    )
+    state.header.stamp.secs = int(sample.stamp)
+    state.header.stamp.nsecs = int((sample.stamp - int(sample.stamp)) * 1e9)
+    return state
+
+
+def _within(timeout: float, call: Callable[[], Any]) -> Any:
+    """The result of a call that may hang; a TimeoutError after `timeout` seconds."""
+    result: list[Any] = []
+    failure: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            result.append(call())
+        except BaseException as error:  # raised again where it was called
+            failure.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(timeout)
+    if failure:
+        raise failure[0]
+    if not result:
+        raise TimeoutError(f"no answer within {timeout:g} s")
+    return result[0]
+
+
+_READERS: dict[Kind, Callable[[Any], Any]] = {
+    "joints": _joints,
+    "number": lambda message: float(message.data),
+    "numbers": lambda message: [float(value) for value in message.data],
+}
+_WRITERS: dict[Kind, Callable[[Any, Any], Any]] = {
+    "joints": _joint_state,
+    "number": lambda message, value: message(float(value)),
+    "numbers": lambda message, value: message(data=[float(v) for v in value]),
+}

@@ -1,0 +1,52 @@
+"""A transport without a network: whoever publishes calls those who have subscribed, in the same thread."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+EXAMPLE = Path(__file__).parents[1] / "docs" / "examples" / "pendulum.toml"
+"""The configuration of the tutorial"""
+
+
+class Loopback:
+    """Both ends of a robot in one process; `whole` False is a lost master."""
+
+    def __init__(self) -> None:
+        self.subscribers: dict[str, list[Callable[[Any], None]]] = defaultdict(list)
+        self.services: dict[str, Callable[[], None]] = {}
+        self.whole = True
+
+    def subscribe(self, topic: str, kind: str, callback: Callable[[Any], None]) -> None:
+        self.subscribers[topic].append(callback)
+
+    def publisher(self, topic: str, kind: str, *, keep: int = 1, latch: bool = False) -> LoopbackPublisher:
+        return LoopbackPublisher(self.subscribers[topic])
+
+    def serve(self, service: str, callback: Callable[[], None]) -> None:
+        self.services[service] = callback
+
+    def call(self, service: str, timeout: float) -> None:
+        if service not in self.services:
+            raise ConnectionError(f"service {service}: is not there")
+        self.services[service]()
+
+    def connected(self) -> bool:
+        return self.whole
+
+    def close(self) -> None:
+        self.subscribers.clear()
+
+
+class LoopbackPublisher:
+    def __init__(self, subscribers: list[Callable[[Any], None]]) -> None:
+        self._subscribers = subscribers
+
+    def send(self, value: Any) -> None:
+        for callback in self._subscribers:
+            callback(value)
+
+    def listeners(self) -> int:
+        return len(self._subscribers)

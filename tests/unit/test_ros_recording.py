@@ -1,0 +1,172 @@
+"""Recordings: what was decided comes back as Transitions, to the bit."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from loopback import EXAMPLE, Loopback
+from policyforest.exploration import make_agent
+from policyforest.exploration.resuming import resume
+from policyforest.ros.config import load_config
+from policyforest.ros.control import Decision
+from policyforest.ros.explore import RobotExploration, robot_problem
+from policyforest.ros.recording import Recording
+from policyforest.ros.recording_reader import read_recording
+from policyforest.ros.reward import Judge
+from policyforest.ros.robot_episode import RobotLostError
+from policyforest.ros.simulator import SimulatedPendulum
+from policyforest.ros.transport import JointSample
+
+pytest.importorskip("rosbags")
+CONFIG = load_config(EXAMPLE)
+FORMATS = pytest.mark.parametrize("suffix", [".bag", ".mcap"])
+
+
+def decision(theta, omega, torque):
+    sample = JointSample(["pivot"], [theta], [omega], [torque], stamp=1.5)
+    return Decision(0.0, np.array([torque]), np.array([theta, omega]), "", sample)
+
+
+def fault():
+    return Decision(0.0, np.array([0.0]), None, "old: the state is old", None)
+
+
+def record(path, decisions, config=CONFIG):
+    recording = Recording(path, config)
+    for one in decisions:
+        recording.decision(one)
+    recording.close()
+    return path
+
+
+@FORMATS
+def test_steps_come_back_with_their_rewards(tmp_path, suffix):
+    rng = np.random.default_rng(0)
+    numbers = rng.uniform(-3, 3, (20, 3))
+    samples = read_recording(record(tmp_path / f"run{suffix}", [decision(*row) for row in numbers]))
+    np.testing.assert_array_equal(samples.states, numbers[:-1, :2])
+    np.testing.assert_array_equal(samples.next_states, numbers[1:, :2])
+    np.testing.assert_array_equal(samples.actions, numbers[:-1, 2:])
+    expected = -(np.abs(numbers[1:, 0]) / math.pi + (numbers[:-1, 2] / 15) ** 2)
+    np.testing.assert_allclose(samples.rewards, expected, rtol=1e-15)
+    assert samples.periodic == CONFIG.periodic
+    assert not list(tmp_path.glob("*.active"))
+
+
+@FORMATS
+def test_a_fault_ends_an_episode_and_a_terminal_state_another(tmp_path, suffix):
+    decisions = [decision(0.1, 0, 1), decision(0.2, 0, 2), fault(), fault(), decision(0.3, 0, 3), decision(0.4, 11, 4)]
+    decisions += [decision(0.45, 12, 4), decision(0.5, 0, 5), decision(0.6, 0, 6)]
+    samples = read_recording(record(tmp_path / f"run{suffix}", decisions))
+    np.testing.assert_array_equal(samples.states[:, 0], [0.1, 0.3, 0.5])
+    assert samples.rewards[1] == -50.0
+    assert samples.terminals.tolist() == [False, True, False]
+    assert samples.episodes.tolist() == [0, 1, 2]
+
+
+def test_without_a_formula_a_reward_must_be_given(tmp_path):
+    plain = replace(CONFIG, episode=None)
+    path = record(tmp_path / "run.bag", [decision(0.1, 0, 1), decision(0.2, 0, 2)], plain)
+    with pytest.raises(ValueError, match="holds no rewards"):
+        read_recording(path)
+    assert read_recording(path, Judge(CONFIG, CONFIG.episode)).rewards[0] == pytest.approx(-(0.2 / math.pi + 1 / 225))
+
+
+def test_files_that_cannot_be_written_are_refused(tmp_path):
+    (tmp_path / "there.bag").touch()
+    (tmp_path / "killed.bag.active").touch()
+    for name, reason in (("run.txt", "must end in"), ("there.bag", "new file"), ("no/run.bag", "new file")):
+        with pytest.raises(ValueError, match=reason):
+            Recording(tmp_path / name, CONFIG)
+    with pytest.raises(ValueError, match="was killed"):
+        Recording(tmp_path / "killed.bag", CONFIG)
+
+
+@FORMATS
+def test_files_that_are_no_recordings_are_refused(tmp_path, suffix):
+    whole = record(tmp_path / f"whole{suffix}", [decision(0.1, 0, 1), decision(0.2, 0, 2)]).read_bytes()
+    for i, content in enumerate((b"", b"nonsense" * 100, whole[: len(whole) // 2])):
+        path = tmp_path / f"{i}{suffix}"
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match="cannot be read"):
+            read_recording(path)
+    with pytest.raises(ValueError, match="holds no step"):
+        read_recording(record(tmp_path / f"one{suffix}", [decision(0.1, 0, 1)]))
+    with pytest.raises(FileNotFoundError):
+        read_recording(tmp_path / f"none{suffix}")
+
+
+LOCK_STEP = replace(CONFIG, max_age=0.05, episode=replace(CONFIG.episode, lock_step=True, reset_timeout=0.2))
+
+
+def pendulum():
+    network = Loopback()
+    robot = SimulatedPendulum(network)
+    robot._lock_step = True
+    return network, robot
+
+
+def explorer(run_dir, name="random"):
+    return make_agent(name, robot_problem(LOCK_STEP), discount=0.98, seed=3, max_steps=8, run_dir=run_dir)
+
+
+def test_exploring_a_robot_records_what_the_agent_has_learned_from(tmp_path):
+    network, _ = pendulum()
+    agent, recording = explorer(tmp_path / "run"), Recording(tmp_path / "run.mcap", LOCK_STEP)
+    RobotExploration(agent, LOCK_STEP, network, recording=recording).learn(episodes=3)
+    recording.close()
+    read, known = read_recording(tmp_path / "run.mcap"), agent.transitions
+    assert len(known) == 24
+    for name in ("states", "actions", "rewards", "next_states", "terminals", "episodes"):
+        np.testing.assert_array_equal(getattr(read, name), getattr(known, name))
+
+
+def test_a_robot_that_is_lost_costs_its_episode_alone_and_the_run_goes_on(tmp_path):
+    network, robot = pendulum()
+    agent, warnings = explorer(tmp_path / "run"), []
+    advance, calls = robot._advance, []
+
+    def failing():
+        calls.append(1)
+        if len(calls) == 12:
+            network.whole = False
+            robot._publish = lambda: None
+        advance()
+
+    publish, robot._advance = robot._publish, failing
+    learning = RobotExploration(agent, LOCK_STEP, network, warn=warnings.append, patience=1)
+    with pytest.raises(RobotLostError, match="no state has arrived within"):
+        learning.learn(episodes=3)
+    assert agent.n_episodes == 1
+    assert len(warnings) == 1
+    agent.run.close()
+    network.whole, robot._publish = True, publish
+    agent = resume(tmp_path / "run", expected=explorer(None).settings())
+    RobotExploration(agent, LOCK_STEP, network).learn(episodes=3)
+    whole = explorer(None)
+    RobotExploration(whole, LOCK_STEP, pendulum()[0]).learn(episodes=3)
+    np.testing.assert_array_equal(agent.transitions.states, whole.transitions.states)
+
+
+def test_it_plans_between_episodes(tmp_path):
+    agent = explorer(None, "mre")
+    seen = []
+    RobotExploration(agent, LOCK_STEP, pendulum()[0]).learn(2, callback=lambda report: seen.append(report.kind))
+    assert seen == ["random", "optimistic"]
+    assert agent.policy is not None
+
+
+def test_nobody_who_listens_is_an_error():
+    with pytest.raises(RobotLostError, match="nobody listens to /pendulum/pivot_controller/command"):
+        RobotExploration(explorer(None), LOCK_STEP, Loopback()).learn(episodes=1)
+
+
+def test_states_outside_of_their_limits_are_terminal():
+    judge = Judge(CONFIG, replace(CONFIG.episode, terminal=None, terminal_reward=None))
+    here, action = np.array([0.1, 0.0]), np.array([0.0])
+    assert judge(here, action, np.array([0.0, 10.5]))[1]
+    assert not judge(here, action, np.array([0.0, 9.5]))[1]
