@@ -26,7 +26,7 @@ WAKE = 200_000_000
 
 
 class DdsTransport:
-    """Topics of ROS 2, reliable, the last ten messages kept."""
+    """Topics of ROS 2, reliable, the last hundred messages kept."""
 
     def __init__(self, domain: int | None = None) -> None:
         from policyforest.ros import dds_messages
@@ -76,7 +76,7 @@ class DdsTransport:
         policy = self._dds["qos"].Policy
         durable = policy.Durability.TransientLocal if latch else policy.Durability.Volatile
         return self._dds["qos"].Qos(
-            policy.Reliability.Reliable(max_blocking_time=0), policy.History.KeepLast(10), durable
+            policy.Reliability.Reliable(max_blocking_time=0), policy.History.KeepLast(100), durable
         )
 
     def _read(self, reader: Any, callback: Callable[[Any], None]) -> None:
@@ -86,7 +86,7 @@ class DdsTransport:
         waiting.attach(condition)
         while not self._ended.is_set():
             waiting.wait(WAKE)
-            for message in reader.take(10):
+            for message in reader.take(100):
                 if getattr(message.sample_info, "valid_data", True):
                     callback(message)
 

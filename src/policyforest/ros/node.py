@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections import deque
@@ -17,6 +18,9 @@ from policyforest.ros.transport import JointSample, Transport
 
 # Without states nobody else wakes the node: it looks this many times within the age that a state may have.
 LOOKS = 4
+# Seconds for which Python leaves one thread alone while others wait. With its own 5 ms, the thread of the recording
+# would hold up for as long the one that has just received a state.
+TURN = 1e-4
 
 
 class DecisionLog(Protocol):
@@ -67,7 +71,7 @@ class Node:
         require_fit(policy, config)
         self._config, self._transport, self._log = config, transport, log
         self._controller = Controller(policy.act, config, clock=time.monotonic, wall=time.time, warn=warn)
-        self._publishers = [transport.publisher(action.topic, "number", keep=10) for action in config.action]
+        self._publishers = [transport.publisher(action.topic, "number", keep=100) for action in config.action]
         self._lock = threading.Lock()
         self._stopped = threading.Event()
         self.report = NodeReport()
@@ -76,12 +80,15 @@ class Node:
     def run(self, seconds: float | None = None) -> NodeReport:
         """Acts until `stop` is called, or for some seconds."""
         end = None if seconds is None else time.monotonic() + seconds
+        turn = sys.getswitchinterval()
+        sys.setswitchinterval(TURN)
         try:
             if self._config.rate is None:
                 self._watch(end)
             else:
                 self._tick(1.0 / self._config.rate, end)
         finally:
+            sys.setswitchinterval(turn)
             self._stopped.set()
             with self._lock:
                 self._send(self._config.safe_action)

@@ -51,6 +51,14 @@ TYPES = {
     "problem": "std_msgs/msg/String",
 }
 JOINTS, NUMBER = "sensor_msgs/msg/JointState", "std_msgs/msg/Float64"
+EXAMPLES: dict[str, Any] = {
+    JOINTS: JointSample(["joint"], [0.0], [0.0], [0.0]),
+    "std_msgs/msg/Float64MultiArray": [0.0],
+    "std_msgs/msg/Int64": 0,
+    "std_msgs/msg/Bool": False,
+    "std_msgs/msg/String": "",
+    NUMBER: 0.0,
+}
 Message = tuple[str, Any]
 # Nanoseconds. Readers keep times as seconds since 1970 in floating point, which tells 0.24 microseconds apart.
 LEAD, LEAST_STEP = 1_000, 10_000
@@ -172,12 +180,13 @@ class _BagFile:
         types |= {config.joint_states: JOINTS} | {action.topic: NUMBER for action in config.action}
         self._types = types
         self._topics = {t: self._writer.add_connection(t, kind, typestore=self._store) for t, kind in types.items()}
+        # rosbags compiles a type when it is first used; later that would hold up the robot for a tenth of a second.
+        for kind, value in EXAMPLES.items():
+            self._raw(kind, value)
 
     def write(self, stamp: int, messages: list[Message]) -> None:
         for topic, value in messages:
-            kind = self._types[topic]
-            data = self._message(kind, value)
-            raw = self._store.serialize_ros1(data, kind) if self._ros1 else self._store.serialize_cdr(data, kind)
+            raw = self._raw(self._types[topic], value)
             ends_step = topic in (f"{PREFIX}/reward", f"{PREFIX}/terminal")
             self._writer.write(self._topics[topic], stamp - LEAD if ends_step else stamp, raw)
 
@@ -191,6 +200,10 @@ class _BagFile:
         (file,) = self._active.glob("*.mcap")
         os.replace(file, self._path)
         shutil.rmtree(self._active)
+
+    def _raw(self, kind: str, value: Any) -> Any:
+        message = self._message(kind, value)
+        return self._store.serialize_ros1(message, kind) if self._ros1 else self._store.serialize_cdr(message, kind)
 
     def _message(self, kind: str, value: Any) -> Any:
         types = self._store.types

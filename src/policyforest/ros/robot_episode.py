@@ -30,7 +30,7 @@ class Robot:
         self._sample: JointSample | None = None
         self._count = 0
         self._due = 0.0
-        self._publishers = [transport.publisher(action.topic, "number", keep=10) for action in config.action]
+        self._publishers = [transport.publisher(action.topic, "number", keep=100) for action in config.action]
         self._reset = None if episode.reset_topic is None else transport.publisher(episode.reset_topic, "numbers")
         transport.subscribe(config.joint_states, "joints", self._on_sample)
 

@@ -24,6 +24,8 @@ from xmlrpc.client import ServerProxy, Transport
 from policyforest.ros.transport import JointSample, Kind
 
 DEBIAN = Path("/usr/lib/python3/dist-packages")
+QUEUE = 100
+"""Messages that may wait for a callback: a second at 100 Hz, which a busy machine can well stand still for"""
 BEAT = 0.5
 """Seconds between two questions to the master"""
 PATIENCE = 2.0
@@ -44,7 +46,7 @@ class RospyTransport:
             topic,
             self._ros.messages[kind],
             lambda message: callback(read(message)),
-            queue_size=10,
+            queue_size=QUEUE,
             tcp_nodelay=True,
         )
         self._ends.append(end)

@@ -43,7 +43,7 @@ class SimulatedPendulum:
         self._lock_step = False
         self.commands: list[tuple[float, float]] = []
         """(monotonic time, torque) of every command"""
-        self._states = transport.publisher(topics.joint_states, "joints", keep=10, latch=True)
+        self._states = transport.publisher(topics.joint_states, "joints", keep=100, latch=True)
         transport.subscribe(topics.command, "number", self._on_torque)
         transport.subscribe(topics.place, "numbers", self._on_place)
         if services:

@@ -1,0 +1,95 @@
+"""A ROS network of its own for each test: a master on a free port of the loopback interface, and processes.
+
+Everything that is started is stopped by its process id, whatever a test does.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+PARTS = Path(__file__).parent
+HAS_ROS = shutil.which("roscore") is not None and Path("/usr/lib/python3/dist-packages/std_srvs").is_dir()
+
+
+class Network:
+    """A master and the processes of one test."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.port = _free_port()
+        self.env = os.environ | {
+            "ROS_MASTER_URI": f"http://127.0.0.1:{self.port}",
+            "ROS_IP": "127.0.0.1",
+            "ROS_HOME": str(folder / "ros"),
+            "PYTHONUNBUFFERED": "1",
+        }
+        self._processes: list[subprocess.Popen[str]] = []
+        self.master: subprocess.Popen[str] | None = None
+
+    def start_master(self) -> None:
+        self.master = self._start(["roscore", "-p", str(self.port)], "roscore")
+        wait_until(lambda: _listens(self.port), "roscore to listen", 30.0)
+
+    def stop_master(self) -> None:
+        assert self.master is not None
+        stop(self.master)
+        wait_until(lambda: not _listens(self.port), "roscore to end")
+
+    def python(self, script: str, *arguments: str) -> subprocess.Popen[str]:
+        """A script beside this file, in a process of its own."""
+        return self._start([sys.executable, str(PARTS / script), *arguments], script)
+
+    def policyforest(self, *arguments: str) -> subprocess.Popen[str]:
+        """The command line, in a process of its own."""
+        return self._start([sys.executable, "-m", "policyforest", *arguments], arguments[1])
+
+    def log(self, name: str) -> str:
+        return (self.folder / f"{name}.log").read_text()
+
+    def close(self) -> None:
+        for process in reversed(self._processes):
+            stop(process)
+
+    def _start(self, command: list[str], name: str) -> subprocess.Popen[str]:
+        log = (self.folder / f"{name}.log").open("a")
+        process = subprocess.Popen(command, env=self.env, cwd=self.folder, stdout=log, stderr=log, text=True)
+        log.close()
+        self._processes.append(process)
+        return process
+
+
+def stop(process: subprocess.Popen[str], with_signal: int = signal.SIGINT) -> int:
+    """Ends a process that was started here, if it has not ended."""
+    if process.poll() is None:
+        process.send_signal(with_signal)
+        try:
+            process.wait(15)
+        except subprocess.TimeoutExpired:
+            process.kill()
+    return process.wait(15)
+
+
+def wait_until(true: Callable[[], object], what: str, timeout: float = 20.0) -> None:
+    end = time.monotonic() + timeout
+    while not true():
+        assert time.monotonic() < end, f"waited {timeout:g} s for {what}"
+        time.sleep(0.02)
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
