@@ -9,6 +9,9 @@ from typing import Annotated
 
 import typer
 
+from policyforest.arguments import one_of
+from policyforest.cli.output import Json, print_json, print_pairs
+from policyforest.ros.gazebo.server import ENGINES, Server
 from policyforest.ros.gazebo.setup import Installation, default_folder
 
 gazebo = typer.Typer(
@@ -45,10 +48,48 @@ def setup(
 
 
 @gazebo.command()
+def start(
+    dir: Folder = None,
+    engine: Annotated[str, typer.Option(help=f"{' or '.join(ENGINES)}; DART repeats itself to the bit.")] = ENGINES[0],
+    ros_port: Annotated[int, typer.Option(help="Of the ROS master; one that is there is used.")] = 11311,
+    gazebo_port: Annotated[int, typer.Option(help="Of Gazebo's own master.")] = 11345,
+) -> None:
+    """Start a ROS master, unless there is one, and the simulator with the swing-up; returns when it is ready."""
+    one_of("--engine", engine, ENGINES)
+    uri = Server(Installation(dir or default_folder())).start(engine, ros_port, gazebo_port)
+    print_line(f"Gazebo runs; in every shell that uses it: export ROS_MASTER_URI={uri} ROS_IP=127.0.0.1")
+
+
+@gazebo.command()
+def stop(dir: Folder = None) -> None:
+    """Stop what `start` has started."""
+    stopped = Server(Installation(dir or default_folder())).stop()
+    print_line(f"stopped {' and '.join(stopped)}" if stopped else "nothing was running")
+
+
+@gazebo.command()
+def status(dir: Folder = None, json: Json = False) -> None:
+    """Say what is set up and what runs."""
+    installation = Installation(dir or default_folder())
+    server = Server(installation)
+    stages = {stage.name: installation.done(stage) for stage in installation.stages()}
+    found = {"folder": str(installation.folder), "stages": stages, "ready": installation.ready}
+    found |= {"running": {name: r.pid for name, r in server.running().items()}, "master_uri": server.master_uri}
+    if json:
+        print_json(found)
+        return
+    running = ", ".join(f"{name} (pid {r.pid})" for name, r in server.running().items())
+    missing = ", ".join(name for name, done in stages.items() if not done)
+    lines = {"set up": f"no, missing: {missing}" if missing else "yes", "running": running or "nothing"}
+    print_pairs(f"Gazebo in {installation.folder}", lines)
+
+
+@gazebo.command()
 def remove(dir: Folder = None, yes: Yes = False) -> None:
     """Take everything away: what runs, mounts, and the folder."""
     installation = Installation(dir or default_folder())
     _ask(f"Remove {installation.folder}?", yes)
+    Server(installation).stop()
     installation.remove()
     print_line(f"removed {installation.folder}")
 

@@ -10,6 +10,7 @@ Their equations run in the core, so that whole episodes can be played without re
 | ``policyforest/DoubleIntegrator-v0`` | park a car at the origin |
 | ``policyforest/CarOnTheHill-v0`` | gather momentum to leave a valley |
 | ``policyforest/SwingUp-v0`` | swing up a rod whose motor is too weak to lift it |
+| ``policyforest/SwingUpGazebo-v0`` | the same in a running Gazebo |
 """
 
 from __future__ import annotations
@@ -37,3 +38,8 @@ _register("InvertedPendulum6kg", InvertedPendulum, 3000, cart_mass=6.0, max_spee
 _register("DoubleIntegrator", DoubleIntegrator, 200)
 _register("CarOnTheHill", CarOnTheHill, 100)
 _register("SwingUp", SwingUp, 100)
+if "policyforest/SwingUpGazebo-v0" not in gym.registry:
+    # By name: it is imported when it is made, from a room that imports from this one.
+    gym.register(
+        "policyforest/SwingUpGazebo-v0", "policyforest.ros.gazebo.environment:SwingUpGazebo", max_episode_steps=100
+    )

@@ -10,11 +10,14 @@ import numpy.typing as npt
 from policyforest import _core
 from policyforest.problems.drawing import BODY, GOAL, GROUND, ROD, Canvas
 from policyforest.problems.native import Floats, NativeProblem
+from policyforest.problems.swing_up_dart import DartRod
+from policyforest.problems.swing_up_engine import EngineRod
 from policyforest.problems.swing_up_mujoco import MujocoRod
 
 LENGTH = 1.0
 MAX_TORQUE = 15.0
 MAX_SPEED = 10.0
+ENGINES: dict[str, type[EngineRod] | None] = {"equation": None, "mujoco": MujocoRod, "dart": DartRod}
 
 
 class SwingUp(NativeProblem):
@@ -32,14 +35,19 @@ class SwingUp(NativeProblem):
     abs(omega) > 10 ends the episode with -50. Start: (-pi, 0), hanging at rest.
 
     `backend` names what integrates the equation: ``"equation"`` is the core, ``"mujoco"`` is MuJoCo with the MJCF file
-    of this package, which also renders the frames. The two agree within 1e-4 rad over 10 s of random torque.
+    of this package, which also renders the frames, and ``"dart"`` is DART with the SDF file that Gazebo takes too. They
+    agree within 1e-4 rad over 10 s of random torque.
     """
 
     def __init__(self, backend: str = "equation", render_mode: str | None = None) -> None:
-        if backend not in ("equation", "mujoco"):
-            raise ValueError(f"backend: is {backend!r}, must be 'equation' or 'mujoco'")
+        if backend not in ENGINES:
+            raise ValueError(f"backend: is {backend!r}, must be one of {', '.join(map(repr, ENGINES))}")
         self.backend = backend
-        self._rod = MujocoRod() if backend == "mujoco" else None
+        engine = ENGINES[backend]
+        self._set_up(None if engine is None else engine(), render_mode)
+
+    def _set_up(self, rod: EngineRod | None, render_mode: str | None) -> None:
+        self._rod = rod
         super().__init__(
             self._rod or _core.SwingUp(),
             start=[-math.pi, 0.0],

@@ -1,0 +1,29 @@
+"""``policyforest/SwingUpGazebo-v0``: the swing-up in a running Gazebo."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from policyforest.problems.swing_up import SwingUp
+from policyforest.problems.swing_up_engine import Floats
+from policyforest.ros.gazebo.rod import GazeboRod
+
+
+class SwingUpGazebo(SwingUp):
+    """The same task as ``policyforest/SwingUp-v0``, in the Gazebo that ``policyforest gazebo start`` has started; it is
+    found by ROS_MASTER_URI.
+
+    In lock-step: an episode depends on its torques alone. A simulator that does not answer within `timeout` seconds, or
+    has died, is a `SimulatorLostError`. One simulator has one rod: two environments must not play at the same time."""
+
+    def __init__(self, timeout: float = 10.0, render_mode: str | None = None) -> None:
+        from policyforest.ros.transport import open_transport
+
+        self.backend = "gazebo"
+        self._gazebo = GazeboRod(open_transport("ros1", "swing_up"), timeout)
+        self._set_up(self._gazebo, render_mode)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Floats, dict[str, Any]]:
+        state, info = super().reset(seed=seed, options=options)
+        self._gazebo.place(state)
+        return state, info
