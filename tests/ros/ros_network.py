@@ -24,7 +24,7 @@ class Network:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.port = _free_port()
+        self.port = free_port()
         self.env = os.environ | {
             "ROS_MASTER_URI": f"http://127.0.0.1:{self.port}",
             "ROS_IP": "127.0.0.1",
@@ -89,7 +89,7 @@ def _listens(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

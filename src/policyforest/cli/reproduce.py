@@ -41,7 +41,7 @@ def reproduce(
         _list(out, scale, json)
         return
     wanted = list(EXHIBITS) if "all" in names else [name for name in names if name in EXHIBITS]
-    chosen = list(STUDIES.values()) if "all" in names else _studies(names)
+    chosen = [s for s in STUDIES.values() if not s.on_request] if "all" in names else _studies(names)
     if "all" in names:
         chosen = _computable(chosen, out, scale)
     with _progress(quiet=json) as tell:

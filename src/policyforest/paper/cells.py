@@ -56,6 +56,8 @@ class Study:
     short: Short | None = None
     extra: str | None = None
     """The extra whose libraries its cells need to be computed; they can be seen without"""
+    on_request: bool = False
+    """Whether it needs more than this package, and is left out of "all" """
 
     def folder(self, out: Path, scale: str = "paper") -> Path:
         return out / (f"{self.name}-quick" if scale == "quick" and self.short else self.name)

@@ -45,9 +45,24 @@ def explore_and_evaluate(
     **settings: Any,
 ) -> dict[str, Any]:
     """One trial: explore, learn `n_policies` policies, judge them all."""
-    env = gym.make(named_problem(problem).id)
+    named = named_problem(problem)
+    settings |= {"discount": named.discount, "n_policies": n_policies}
+    return trial(gym.make(named.id), seed, agent, episodes, evaluation_episodes, **settings)[0]
+
+
+def trial(
+    env: gym.Env[Any, Any],
+    seed: int,
+    agent: str,
+    episodes: int,
+    evaluation_episodes: int,
+    *,
+    n_policies: int = N_POLICIES,
+    **settings: Any,
+) -> tuple[dict[str, Any], Policy]:
+    """A trial in an environment: its result, and the policy that validation keeps."""
     started = time.process_time()
-    explorer = make_agent(agent, env, seed=seed, discount=named_problem(problem).discount, **settings)
+    explorer = make_agent(agent, env, seed=seed, **settings)
     explorer.learn(episodes=episodes)
     explored = time.process_time()
     policies = explorer.policies(n_policies)
@@ -76,7 +91,7 @@ def explore_and_evaluate(
     for name, choose in (("worst", np.argmin), ("best", np.argmax)):
         policy, episode = np.unravel_index(choose(episode_returns), episode_returns.shape)
         result[f"mean of {n_policies}"][f"{name}_played"] = _played(policies[policy], env, int(episode))
-    return result
+    return result, policies[int(np.argmax(validated))]
 
 
 def _played(policy: Policy, env: gym.Env[Any, Any], number: int) -> dict[str, Any]:

@@ -39,8 +39,13 @@ class GazeboRod(EngineRod):
     def advance(self, state: Floats, torque: float) -> tuple[float, float]:
         if self._newest is None or not np.array_equal(_state(self._newest), state):
             self.place(state)
+        return self.carry_on(torque)
+
+    def carry_on(self, torque: float) -> tuple[float, float]:
+        """Angle and speed, 100 ms after where the world stands."""
         before = self._newest
-        assert before is not None
+        if before is None:
+            raise SimulatorLostError("Gazebo: has published no state to carry on from")
         self._commands.send(torque)
         after = self._answer(lambda s: s.stamp > before.stamp and s.effort[0] == torque, f"the torque {torque}")
         return float(after.position[0]), float(after.velocity[0])

@@ -51,11 +51,12 @@ class Running:
 
 
 class Server:
-    """What runs in an installation."""
+    """What runs in an installation; servers of different names do not see each other, and need ports of their own."""
 
-    def __init__(self, installation: Installation) -> None:
+    def __init__(self, installation: Installation, name: str = "main") -> None:
         self._installation = installation
-        self._file = installation.folder / "running.json"
+        self._folder = installation.folder / "servers" / name
+        self._file = self._folder / "running.json"
 
     def running(self) -> dict[str, Running]:
         """The processes that are alive, by name."""
@@ -77,6 +78,7 @@ class Server:
             raise FileNotFoundError(
                 f"gazebo: is not set up in {folder}; run `policyforest gazebo setup --dir {folder}`"
             )
+        self._folder.mkdir(parents=True, exist_ok=True)
         uri = f"http://{LOCAL}:{ros_port}"
         ros = {"ROS_MASTER_URI": uri, "ROS_IP": LOCAL}
         processes: dict[str, Running] = {}
@@ -92,6 +94,10 @@ class Server:
             self.stop()
             raise
         return uri
+
+    def log(self, name: str) -> Path:
+        """Where a process writes."""
+        return self._folder / f"{name}.log"
 
     def stop(self) -> list[str]:
         """Stops what was started here, the simulator first; returns the names."""
@@ -115,7 +121,7 @@ class Server:
         return self._installation.chroot.command(command, env | dict(ros))
 
     def _launch(self, command: list[str], name: str, env: Mapping[str, str]) -> Running:
-        with (self._installation.folder / f"{name}.log").open("w") as log:
+        with self.log(name).open("w") as log:
             process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
@@ -129,7 +135,7 @@ class Server:
     def _wait(self, ready: Any, process: Running, name: str) -> None:
         end = time.monotonic() + PATIENCE
         while not ready():
-            log = self._installation.folder / f"{name}.log"
+            log = self.log(name)
             if not process.alive:
                 raise ChildProcessError(f"{name}: has ended by itself: {_last_line(log)} (all of it: {log})")
             if time.monotonic() > end:

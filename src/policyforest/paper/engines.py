@@ -1,0 +1,75 @@
+"""The online swing-up in three engines (§ Inverted pendulum swing-up): MuJoCo, DART, and Gazebo over ROS.
+
+A cell is one trial of the paper: 100 episodes of 100 steps, ten policies, ten evaluation episodes each. The policy that
+validation keeps is also evaluated in the other engines. Gazebo must run (``policyforest gazebo start``); where it does
+not, trials in the other engines leave its row out.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import gymnasium as gym
+
+from policyforest.evaluation import evaluate
+from policyforest.paper.cells import Study
+from policyforest.paper.online import EVALUATION_SEED, trial
+from policyforest.presets import named_problem
+
+ENGINES: dict[str, tuple[str, dict[str, Any]]] = {
+    "mujoco": ("policyforest/SwingUp-v0", {"backend": "mujoco"}),
+    "dart": ("policyforest/SwingUp-v0", {"backend": "dart"}),
+    "gazebo": ("policyforest/SwingUpGazebo-v0", {}),
+}
+EPISODES, EVALUATION_EPISODES = 100, 10
+NAMES = {"mujoco": "MuJoCo", "dart": "DART", "gazebo": "Gazebo"}
+AGENTS = {"ours": ("disagreement", "our explorer"), "mre": ("mre", "MRE as in the paper")}
+
+
+def open_engine(engine: str) -> gym.Env[Any, Any]:
+    """The swing-up in an engine."""
+    id, settings = ENGINES[engine]
+    return gym.make(id, **settings)
+
+
+def explore_in_engine(seed: int, *, engine: str, agent: str, episodes: int = EPISODES) -> dict[str, Any]:
+    """A trial in one engine, and its chosen policy in the others."""
+    env = open_engine(engine)
+    try:
+        discount = named_problem("swing-up").discount
+        result, chosen = trial(env, seed, agent, episodes, EVALUATION_EPISODES, discount=discount, r_max=0.0)
+    finally:
+        env.close()
+    for other in ENGINES:
+        if other == engine:
+            continue
+        try:
+            elsewhere = open_engine(other)
+        except (ConnectionError, ImportError):
+            continue
+        judged = evaluate(chosen, elsewhere, episodes=EVALUATION_EPISODES, seed=EVALUATION_SEED)
+        elsewhere.close()
+        result[f"chosen, in {NAMES[other]}"] = {
+            "return": judged.mean,
+            "worst_episode": judged.worst,
+            "steps": float(judged.lengths.mean()),
+        }
+    return result
+
+
+STUDIES = {
+    study.name: study
+    for study in (
+        Study(
+            f"swing-up-{engine}-{short}",
+            f"Swing-up in {NAMES[engine]}, 100 episodes, {what}",
+            partial(explore_in_engine, engine=engine, agent=agent),
+            {"quick": 1, "paper": 1},
+            seconds=600,
+            on_request=True,
+        )
+        for engine in ENGINES
+        for short, (agent, what) in AGENTS.items()
+    )
+}
