@@ -85,7 +85,7 @@ def test_the_node_drives_it(server, tmp_path):
 
 
 def test_an_agent_learns_in_it(server, tmp_path):
-    text = EXAMPLE.read_text().replace("steps = 100", "steps = 20\nlock_step = true")
+    text = EXAMPLE.read_text().replace("steps = 100", "steps = 20")
     (tmp_path / "robot.toml").write_text(text)
     command = [sys.executable, "-m", "policyforest", "ros", "explore", "--config", "robot.toml", "--run-dir", "run"]
     command += ["--episodes", "3", "--record", "run.bag", "--json"]

@@ -137,7 +137,9 @@ def test_without_a_master_the_error_is_one_line(network, policy, config):
 
 
 def test_learning_on_the_robot_goes_on_where_it_was_killed(network, policy, config):
-    config.write_text(config.read_text().replace("steps = 100", "steps = 12"))
+    config.write_text(
+        config.read_text().replace("steps = 100", "steps = 12").replace("lock_step = true", "lock_step = false")
+    )
     robot(network, 50.0)
     arguments = ("ros", "explore", "--config", "robot.toml", "--run-dir", "run-dir", "--episodes")
     killed = network.policyforest(*arguments, "50")

@@ -100,7 +100,7 @@ def test_files_that_are_no_recordings_are_refused(tmp_path, suffix):
         read_recording(tmp_path / f"none{suffix}")
 
 
-LOCK_STEP = replace(CONFIG, max_age=0.05, episode=replace(CONFIG.episode, lock_step=True, reset_timeout=0.2))
+LOCK_STEP = replace(CONFIG, max_age=0.05, episode=replace(CONFIG.episode, reset_timeout=0.2))
 
 
 def pendulum():

@@ -8,6 +8,7 @@ not, trials in the other engines leave its row out.
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -33,12 +34,15 @@ def open_engine(engine: str) -> gym.Env[Any, Any]:
     return gym.make(id, **settings)
 
 
-def explore_in_engine(seed: int, *, engine: str, agent: str, episodes: int = EPISODES) -> dict[str, Any]:
-    """A trial in one engine, and its chosen policy in the others."""
+def explore_in_engine(
+    seed: int, *, engine: str, agent: str, episodes: int = EPISODES, run_dir: Path | None = None
+) -> dict[str, Any]:
+    """A trial in one engine, and its chosen policy in the others; `run_dir` keeps its episodes, see `trial`."""
     env = open_engine(engine)
     try:
         discount = named_problem("swing-up").discount
-        result, chosen = trial(env, seed, agent, episodes, EVALUATION_EPISODES, discount=discount, r_max=0.0)
+        settings: dict[str, Any] = {"discount": discount, "r_max": 0.0}
+        result, chosen = trial(env, seed, agent, episodes, EVALUATION_EPISODES, run_dir=run_dir, **settings)
     finally:
         env.close()
     for other in ENGINES:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -17,7 +18,7 @@ import numpy as np
 from policyforest.collection import collect
 from policyforest.episodes import EpisodePlayer
 from policyforest.evaluation import evaluate
-from policyforest.exploration import make_agent
+from policyforest.exploration import make_agent, resume
 from policyforest.exploration.agents import paper_planner
 from policyforest.exploration.planner import PlanInput, knownness_box
 from policyforest.exploration.selection import VALIDATION_SEED
@@ -58,11 +59,17 @@ def trial(
     evaluation_episodes: int,
     *,
     n_policies: int = N_POLICIES,
+    run_dir: Path | None = None,
     **settings: Any,
 ) -> tuple[dict[str, Any], Policy]:
-    """A trial in an environment: its result, and the policy that validation keeps."""
+    """A trial in an environment: its result, and the policy that validation keeps.
+
+    With a `run_dir` a trial that was killed goes on where it was; its times are then those since."""
     started = time.process_time()
-    explorer = make_agent(agent, env, seed=seed, **settings)
+    if run_dir is not None and (run_dir / "settings.json").is_file():
+        explorer = resume(run_dir, env, expected=make_agent(agent, env, seed=seed, **settings).settings())
+    else:
+        explorer = make_agent(agent, env, seed=seed, run_dir=run_dir, **settings)
     explorer.learn(episodes=episodes)
     explored = time.process_time()
     policies = explorer.policies(n_policies)

@@ -28,6 +28,8 @@ QUEUE = 100
 """Messages that may wait for a callback: a second at 100 Hz, which a busy machine can well stand still for"""
 BEAT = 0.5
 """Seconds between two questions to the master"""
+WAIT = 5.0
+"""Seconds for which a master may still be starting"""
 PATIENCE = 2.0
 """Seconds after which a master that does not answer is lost"""
 
@@ -168,7 +170,9 @@ def _join_network(ros: SimpleNamespace, name: str) -> _Node:
     with _joining:
         if _joined:
             return _joined[0][1]
-        uri = ros.rosgraph.get_master_uri()
+        uri, end = ros.rosgraph.get_master_uri(), time.monotonic() + WAIT
+        while not ros.rosgraph.is_master_online() and time.monotonic() < end:
+            time.sleep(0.1)  # whoever starts everything at once starts us before the master is ready
         if not ros.rosgraph.is_master_online():
             raise ConnectionError(f"ROS_MASTER_URI: there is no master at {uri}; start `roscore`")
         ros.rospy.init_node(name, anonymous=True, disable_signals=True, disable_rosout=True)
