@@ -25,6 +25,7 @@ AGREEMENT = {
     ("equation", "dart"): 2e-4,
     ("dart", "ode"): 5e-3,
     ("mujoco", "ode"): 5e-3,
+    ("equation", "ode"): 5e-3,
 }
 
 

@@ -40,15 +40,8 @@ def test_the_tutorial_runs_as_it_is_printed(tmp_path):
     }
     # What runs in the background is stopped by its process id, whatever happens.
     script = f"trap 'kill -INT $(jobs -p); wait' EXIT\n{script}"
-    done = subprocess.run(
-        ["bash", "-euc", script],
-        cwd=tmp_path,
-        env=env,
-        capture_output=True,
-        text=True,
-        timeout=240,
-        stdin=subprocess.DEVNULL,
-    )
+    command = ["bash", "-euc", script]
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stderr
     assert len(pf.Transitions.load(tmp_path / "explored.npz")) == 36
     assert (tmp_path / "run.mcap").is_file()

@@ -25,6 +25,9 @@ EXTRAS = {
     "pygame": ("drawing the problems", "render"),
     "mujoco": ("the swing-up in MuJoCo, Gymnasium's MuJoCo environments", "mujoco"),
     "onnx": ("export to ONNX", "onnx"),
+    "rosbags": ("recordings of robots", "ros"),
+    "cyclonedds": ("robots over DDS", "dds"),
+    "dartpy": ("the swing-up in DART", "dart"),
 }
 
 
