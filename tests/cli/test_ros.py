@@ -1,0 +1,73 @@
+"""`policyforest ros`: what is wrong is one line, before anything is published."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import policyforest as pf
+from loopback import EXAMPLE
+from policies import forest_policy
+from policyforest.cli import main
+from policyforest.ros.config import load_config
+from policyforest.ros.control import Decision
+from policyforest.ros.recording import Recording
+
+
+def run(*arguments: object):
+    return CliRunner().invoke(main, [str(a) for a in arguments])
+
+
+@pytest.fixture
+def policy(tmp_path):
+    forest_policy().save(tmp_path / "policy.pforest")
+    return tmp_path / "policy.pforest"
+
+
+def refused(result) -> str:
+    assert result.exit_code == 2
+    lines = result.output.strip().splitlines()
+    assert len(lines) == 1
+    return lines[0]
+
+
+def test_a_wrong_configuration_is_named(tmp_path, policy):
+    (tmp_path / "robot.toml").write_text(EXAMPLE.read_text().replace('rate = "state"', "rate = -1"))
+    assert "robot.rate: is -1" in refused(run("ros", "run", policy, "--config", tmp_path / "robot.toml"))
+    assert "robot.rate: is -1" in refused(
+        run("ros", "explore", "--config", tmp_path / "robot.toml", "--run-dir", tmp_path / "run")
+    )
+    assert "none.toml" in refused(run("ros", "run", policy, "--config", tmp_path / "none.toml"))
+
+
+def test_a_policy_of_another_robot_is_refused(tmp_path):
+    forest_policy(n_actions=2).save(tmp_path / "two.pforest")
+    assert "the policy 2" in refused(run("ros", "run", tmp_path / "two.pforest", "--config", EXAMPLE))
+
+
+def test_exploring_needs_to_know_what_an_episode_is(tmp_path):
+    (tmp_path / "robot.toml").write_text(EXAMPLE.read_text().partition("[episode]")[0])
+    arguments = ("ros", "explore", "--config", tmp_path / "robot.toml", "--run-dir", tmp_path / "run")
+    assert "[episode]: is missing" in refused(run(*arguments))
+    assert not (tmp_path / "run").exists()
+    (tmp_path / "robot.toml").write_text(EXAMPLE.read_text())
+    assert "--output" in refused(run(*arguments, "-o", tmp_path / "policy.txt"))
+
+
+def test_a_recording_is_turned_into_transitions(tmp_path):
+    config = load_config(EXAMPLE)
+    recording = Recording(tmp_path / "run.bag", config)
+    for i in range(5):
+        recording.decision(Decision(0.0, np.array([1.0]), np.array([0.1 * i, 0.0]), "", None))
+    recording.close()
+    shown = run("ros", "read", tmp_path / "run.bag", "-o", tmp_path / "run.npz", "--json")
+    assert json.loads(shown.output)["samples"] == 4
+    samples = pf.Transitions.load(tmp_path / "run.npz")
+    assert samples.periodic == config.periodic
+    again = run("ros", "read", tmp_path / "run.bag", "-o", tmp_path / "again.npz", "--config", EXAMPLE)
+    assert "4 samples" in again.output
+    np.testing.assert_array_equal(pf.Transitions.load(tmp_path / "again.npz").rewards, samples.rewards)
+    assert "there is no such file" in refused(run("ros", "read", tmp_path / "no.bag", "-o", tmp_path / "no.npz"))
