@@ -16,6 +16,7 @@ from policyforest.knownness import KnownnessForest, KnownnessLeaves
 from policyforest.policy import Policy, PolicyInfo, Simplification
 from policyforest.policy_files import load
 from policyforest.q_function import GreedyPolicy, QFunction
+from policyforest.readers import Log, LogWarning, read_log, read_transitions
 from policyforest.transitions import Transitions
 
 __version__ = "0.1.0"
@@ -32,6 +33,8 @@ __all__ = [
     "GreedyPolicy",
     "KnownnessForest",
     "KnownnessLeaves",
+    "Log",
+    "LogWarning",
     "MultiResolutionExploration",
     "Policy",
     "PolicyInfo",
@@ -45,6 +48,8 @@ __all__ = [
     "evaluate",
     "grow_forest",
     "load",
+    "read_log",
+    "read_transitions",
     "resume",
     "sample_uniform",
 ]

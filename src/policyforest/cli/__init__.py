@@ -1,4 +1,4 @@
-"""The command line: ``policyforest learn | explore | evaluate | show | export | bench | reproduce | doctor | ros |
+"""The command line: ``policyforest learn | data | explore | evaluate | show | export | bench | reproduce | doctor | ros |
 gazebo``.
 
 What a user got wrong is one line on standard error and the exit code 2; ``--debug`` shows where it arose.
@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from policyforest.cli.bench import bench
+from policyforest.cli.data import data
 from policyforest.cli.doctor import doctor
 from policyforest.cli.evaluate import evaluate
 from policyforest.cli.explore import explore
@@ -69,7 +70,7 @@ def _options(
     pass
 
 
-for command in (learn, explore, evaluate, show, export, bench, reproduce, doctor):
+for command in (learn, data, explore, evaluate, show, export, bench, reproduce, doctor):
     main.command()(command)
 for group in (ros, gazebo):
     main.add_typer(group)

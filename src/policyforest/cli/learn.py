@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import asdict
 from pathlib import Path
+from time import perf_counter
 from typing import Annotated, Any
 
 import typer
 
+from policyforest.cli import log_options as options
 from policyforest.cli.output import Jobs, Json, Progress, Seed, note, print_json, print_pairs, progress, training_curves
 from policyforest.cli.problems import Problem, open_environment
 from policyforest.collection import collect, sample_uniform
@@ -17,6 +18,7 @@ from policyforest.fitted_q import QIteration
 from policyforest.methods import METHODS, Learned, Learner, with_problem
 from policyforest.policy_files import SUFFIX
 from policyforest.presets import named_problem
+from policyforest.readers import read_log
 from policyforest.transitions import Transitions
 
 # Whichever comes first, where nothing is said.
@@ -35,10 +37,30 @@ def learn(
         int | None,
         typer.Option(help="Draw states and actions uniformly in place of episodes (car-on-the-hill does so)."),
     ] = None,
-    data: Annotated[Path | None, typer.Option(help="Learn from saved transitions, .npz or .parquet.")] = None,
-    angle: Annotated[
-        list[int] | None, typer.Option(help="A state dimension that is an angle in [-pi, pi]; may be repeated.")
+    data: Annotated[
+        list[str] | None,
+        typer.Option(help="Learn from a log: a file, a folder, a pattern or 'minari:ID'; may be repeated."),
     ] = None,
+    angle: Annotated[
+        list[str] | None,
+        typer.Option(help="A state that is an angle in [-pi, pi], its dimension or name; may be repeated."),
+    ] = None,
+    state: options.State = None,
+    action: options.Action = None,
+    reward: options.Reward = None,
+    terminal: options.Terminal = None,
+    truncated: options.Truncated = None,
+    episode: options.Episode = None,
+    time: options.Time = None,
+    next_state: options.NextState = None,
+    terminal_marks: options.TerminalMarks = None,
+    period: options.Period = None,
+    max_gap: options.MaxGap = None,
+    time_unit: options.TimeUnit = 1.0,
+    degrees: options.Degrees = None,
+    bounds: options.Bounds = None,
+    on_error: options.OnError = "fail",
+    format: options.Format = None,
     method: Annotated[str, typer.Option(help=f"{', '.join(METHODS)}.")] = "fpf-pwl",
     preset: Annotated[str | None, typer.Option(help="'paper': the settings of the paper for this problem.")] = None,
     discount: Annotated[
@@ -53,8 +75,14 @@ def learn(
 ) -> None:
     """Learn a policy from samples and save it.
 
-    The samples are episodes of a random policy on PROBLEM, or come from a file (--data)."""
+    The samples are episodes of a random policy on PROBLEM, or come from logs (--data; see `policyforest data`)."""
     _require_places(output, save_data)
+    reading = options.log_options(
+        bounds=bounds, degrees=degrees, angles=angle if data else None, state=state, action=action, reward=reward,
+        terminal=terminal, truncated=truncated, episode=episode, time=time, next_state=next_state,
+        terminal_marks=terminal_marks, period=period, max_gap=max_gap, time_unit=time_unit, on_error=on_error,
+        format=format,
+    )  # fmt: skip
     name = problem or ""
     with progress(quiet=json) as shown, training_curves(tensorboard) as written:
 
@@ -63,16 +91,17 @@ def learn(
             written(iteration)
 
         learner = Learner(method, name, discount, preset, seed, jobs, callback=tell)
-        started = time.perf_counter()
+        started = perf_counter()
         shown.stage("collecting samples")
-        if data is not None:
-            _refuse_with_data(episodes=episodes, steps=steps, samples=samples, angle=angle)
-            transitions, origin = Transitions.load(data), {"data": data.name}
+        if data:
+            _refuse_with_data(episodes=episodes, steps=steps, samples=samples)
+            transitions, origin = _read(data, reading, quiet=json), {"data": ", ".join(Path(d).name for d in data)}
         else:
+            _refuse_without_data(reading)
             transitions, origin = _gather(problem, episodes, steps, samples, angle, seed)
         if save_data is not None:
             transitions.save(save_data)
-        collect_seconds = time.perf_counter() - started
+        collect_seconds = perf_counter() - started
         learned = _fit(learner, transitions, shown)
     policy = with_problem(learned.policy, named_problem(name).id, **origin)
     policy.save(output)
@@ -83,7 +112,7 @@ def learn(
     if transitions.unbounded:
         dims = ", ".join(map(str, transitions.unbounded))
         note(f"states without bounds (dimensions {dims}): the policy knows the range of the samples")
-    print_pairs(f"Learned a policy for {policy.info.problem or data}", _lines(report))
+    print_pairs(f"Learned a policy for {policy.info.problem or ', '.join(data or [])}", _lines(report))
 
 
 def _require_places(output: Path, save_data: Path | None) -> None:
@@ -100,7 +129,7 @@ def _gather(
     episodes: int | None,
     steps: int | None,
     samples: int | None,
-    angle: list[int] | None,
+    angle: list[str] | None,
     seed: int,
 ) -> tuple[Transitions, dict[str, Any]]:
     """The samples asked for, and how they were asked for."""
@@ -118,11 +147,35 @@ def _gather(
             return sample_uniform(environment, samples, seed), {"collected_samples": samples, "collected_seed": seed}
         if not by_episodes:
             episodes, steps = DEFAULT_EPISODES, DEFAULT_STEPS
-        periodic = dict.fromkeys(angle, (-math.pi, math.pi)) if angle else None
+        periodic = {_dimension(text): (-math.pi, math.pi) for text in angle} if angle else None
         collected = collect(environment, episodes=episodes, steps=steps, seed=seed, periodic=periodic)
         return collected, {"collected_episodes": collected.n_episodes, "collected_seed": seed}
     finally:
         environment.close()
+
+
+def _dimension(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"--angle: is {text!r}, must be the number of a state dimension") from None
+
+
+def _read(data: list[str], reading: dict[str, Any], quiet: bool) -> Transitions:
+    log = read_log(data, **reading)
+    for warning in log.description.warnings:
+        if not quiet:
+            note(str(warning))
+    return log.transitions
+
+
+def _refuse_without_data(reading: dict[str, Any]) -> None:
+    """Options of logs say nothing about an environment."""
+    plain = {"time_unit": 1.0, "on_error": "fail", "degrees": (), "angles": ()}
+    for name, value in reading.items():
+        if plain.get(name) != value:
+            option = {"action_bounds": "bounds"}.get(name, name).replace("_", "-")
+            raise ValueError(f"--{option}: is {value}, must be left out without --data")
 
 
 def _refuse_with_data(**options: object) -> None:

@@ -1,0 +1,84 @@
+"""``policyforest data``: what is in a log, and what is wrong with it, before anything is learned."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from policyforest.cli import log_options as options
+from policyforest.cli.output import Json, note, print_json, print_pairs
+from policyforest.readers import Description, read_log
+
+
+def data(
+    paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Files, folders or patterns; 'minari:ID'.")],
+    describe: Annotated[bool, typer.Option("--describe", help="Show what was understood; the default.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Save the samples, .npz or .parquet, for learn --data.")
+    ] = None,
+    state: options.State = None,
+    action: options.Action = None,
+    reward: options.Reward = None,
+    terminal: options.Terminal = None,
+    truncated: options.Truncated = None,
+    episode: options.Episode = None,
+    time: options.Time = None,
+    next_state: options.NextState = None,
+    terminal_marks: options.TerminalMarks = None,
+    period: options.Period = None,
+    max_gap: options.MaxGap = None,
+    time_unit: options.TimeUnit = 1.0,
+    degrees: options.Degrees = None,
+    angle: Annotated[list[str] | None, typer.Option(help="A state that is an angle; may be repeated.")] = None,
+    bounds: options.Bounds = None,
+    on_error: options.OnError = "fail",
+    format: options.Format = None,
+    json: Json = False,
+) -> None:
+    """Describe a log: a dry run that learns nothing.
+
+    Shows episodes, samples, ranges, the sampling period and what usually goes wrong with logs."""
+    if output is not None and output.suffix not in (".npz", ".parquet"):
+        raise ValueError(f"--output: is {output}, must end in .npz or .parquet")
+    log = read_log(
+        paths,
+        **options.log_options(
+            bounds=bounds, degrees=degrees, angles=angle, state=state, action=action, reward=reward, terminal=terminal,
+            truncated=truncated, episode=episode, time=time, next_state=next_state, terminal_marks=terminal_marks,
+            period=period, max_gap=max_gap, time_unit=time_unit, on_error=on_error, format=format,
+        ),
+    )  # fmt: skip
+    if output is not None:
+        log.transitions.save(output)
+    if json:
+        print_json(log.description.plain() | {"saved": None if output is None else str(output)})
+        return
+    print_pairs(", ".join(paths), _lines(log.description) | ({} if output is None else {"saved": str(output)}))
+    for warning in log.description.warnings:
+        note(str(warning))
+
+
+def _lines(found: Description) -> dict[str, str]:
+    shortest, middle, longest = found.episode_lengths
+    lines = {
+        "format": f"{', '.join(found.formats)}, {len(found.files):,} files, {found.n_rows:,} rows",
+        "samples": f"{found.n_samples:,} in {found.n_episodes:,} episodes of {shortest:,} to {longest:,} steps "
+        f"(median {middle:,}); {found.n_last_rows:,} rows are next states alone",
+        "terminal": f"{found.n_terminal:,} samples; {100 * found.terminal_share:.1f}% of the episodes "
+        f"({found.terminal or 'no column'})",
+        "reward": "none" if found.reward_range is None else f"{found.reward} in {_range(*found.reward_range)}",
+    }
+    for column in found.columns:
+        constant = ", constant" if column.constant else ""
+        lines[f"{column.role} {column.name}"] = f"{_range(column.low, column.high)}, mean {column.mean:.4g}{constant}"
+    if found.period is not None:
+        brought = f", brought to {found.resampled_to:g} s" if found.resampled_to is not None else ""
+        lines["period"] = f"{found.period:.4g} s, jitter {found.jitter:.2g} s{brought}"
+    lines["gaps"] = f"{found.n_gaps:,}; {found.n_duplicates:,} repeated rows; {found.n_malformed:,} malformed rows"
+    return lines
+
+
+def _range(low: float, high: float) -> str:
+    return f"[{low:.4g}, {high:.4g}]"

@@ -1,0 +1,18 @@
+"""Logs that people have, as samples: CSV, Parquet, NumPy, Minari, ROS bags and MCAP, recorded Gymnasium episodes.
+
+| module | what it is |
+|---|---|
+| `log` | `read_transitions`, `read_log`: from a path to samples and a description |
+| `columns` | which column means what |
+| `table_files`, `array_files`, `minari_files`, `ros_bags` | one a family of formats: from a file to `Rows` |
+| `resampling` | series at their own times, brought to the steps of a controller |
+| `assembly` | from rows to samples: episodes, next states, terminal flags |
+| `description`, `log_warnings` | what was understood, and what usually goes wrong |
+| `recorder` | `EpisodeRecorder`, a wrapper that records episodes |
+"""
+
+from policyforest.readers.description import Description, LogWarning
+from policyforest.readers.log import Log, read_log, read_transitions
+from policyforest.readers.recorder import EpisodeRecorder
+
+__all__ = ["Description", "EpisodeRecorder", "Log", "LogWarning", "read_log", "read_transitions"]

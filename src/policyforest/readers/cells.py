@@ -1,0 +1,50 @@
+"""Texts of cells as numbers, truths and times."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime
+
+TRUE, FALSE = frozenset({"1", "true", "t", "yes", "1.0"}), frozenset({"0", "false", "f", "no", "0.0"})
+
+
+def number(text: str) -> float:
+    """A finite number; NaN stands for an empty cell, and a ValueError says what else was there."""
+    text = text.strip()
+    if not text:
+        return math.nan
+    try:
+        value = float(text) if "_" not in text else math.nan  # Python's 1_000 is nobody's log
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise ValueError(f"{shown(text)} is not a finite number")
+    return value
+
+
+def truth(text: str) -> bool:
+    word = text.strip().lower()
+    if word in TRUE:
+        return True
+    if word in FALSE:
+        return False
+    raise ValueError(f"{shown(text)} is neither true nor false (1 or 0)")
+
+
+def seconds(text: str) -> float:
+    """Seconds as a number, or a date and time in ISO 8601, in UTC where no zone is given."""
+    try:
+        value = number(text)
+    except ValueError:
+        try:
+            moment = datetime.fromisoformat(text.strip())
+        except ValueError:
+            raise ValueError(f"{shown(text)} is neither seconds nor a date and time") from None
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    if math.isnan(value):
+        raise ValueError("is empty")
+    return value
+
+
+def shown(text: str, most: int = 30) -> str:
+    return repr(text if len(text) <= most else text[:most] + "…")

@@ -1,0 +1,310 @@
+"""`read_log` and `read_transitions`: from a path, whatever the format, to samples and what was understood of them."""
+
+from __future__ import annotations
+
+import glob
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Box
+
+from policyforest.arguments import Floats, one_of, real_number
+from policyforest.readers import assembly
+from policyforest.readers.array_files import read_arrays
+from policyforest.readers.columns import Columns, Marks, Wanted
+from policyforest.readers.description import Description, LogWarning, described, described_transitions
+from policyforest.readers.minari_files import PREFIX, is_minari_folder, read_minari
+from policyforest.readers.resampling import resampled
+from policyforest.readers.ros_bags import is_bag, read_bag
+from policyforest.readers.rows import OnError, Problems, Rows
+from policyforest.readers.table_files import read_csv, read_parquet
+from policyforest.transition_files import load_transitions
+from policyforest.transitions import Transitions
+
+FORMATS = ("csv", "parquet", "numpy", "minari", "rosbag", "transitions")
+SUFFIXES = {
+    **dict.fromkeys((".csv", ".tsv", ".txt"), "csv"),
+    **dict.fromkeys((".parquet", ".pq"), "parquet"),
+    **dict.fromkeys((".npz", ".npy"), "numpy"),
+}
+PathLike = str | os.PathLike[str]
+Bounds = Mapping[str, tuple[float, float]] | Sequence[tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class Log:
+    """What was read: the samples, and a description of how they were understood."""
+
+    description: Description
+    _transitions: Transitions | None
+
+    @property
+    def transitions(self) -> Transitions:
+        if self._transitions is None:
+            raise ValueError(
+                "reward: is not given and no column is called so; must be a column or a formula (--reward)"
+            )
+        return self._transitions
+
+
+def read_transitions(path: PathLike | Sequence[PathLike], **options: Any) -> Transitions:
+    """The samples of a log; see `read_log` for the options.
+
+    What usually goes wrong with logs is told as a `LogWarning`."""
+    log = read_log(path, **options)
+    for warning in log.description.warnings:
+        warnings.warn(str(warning), LogWarning, stacklevel=2)
+    return log.transitions
+
+
+def read_log(
+    path: PathLike | Sequence[PathLike],
+    *,
+    state: Sequence[str] | None = None,
+    action: Sequence[str] | None = None,
+    reward: str | None = None,
+    terminal: str | None = None,
+    truncated: str | None = None,
+    episode: str | None = None,
+    time: str | None = None,
+    next_state: Sequence[str] | None = None,
+    terminal_marks: Marks | None = None,
+    period: float | None = None,
+    max_gap: float | None = None,
+    time_unit: float = 1.0,
+    degrees: Sequence[str] = (),
+    angles: Sequence[str] = (),
+    action_bounds: Bounds | None = None,
+    on_error: OnError = "fail",
+    format: str | None = None,
+) -> Log:
+    """Reads logs of any format.
+
+    Parameters
+    ----------
+    path: a file, a folder (Minari, a ROS 2 bag, recorded episodes), a pattern such as ``logs/*.csv``, ``minari:`` and
+        the id of a dataset, or several of them. Each file begins a new episode.
+    state, action: columns, ``name`` or ``name=source``; default: those called state_0, … and action_0, …
+    reward: a column, or a formula over the columns' names; ``next_`` before a state's name is its next value.
+    terminal, truncated: columns of truths that end an episode; truncated ones could have gone on. `terminal` may be a
+        formula.
+    terminal_marks: whether a terminal flag stands beside the last "step" (as in Gymnasium) or the final "state".
+        Default: "step" for a column, "state" for a formula.
+    episode, time: columns; a new episode begins where the label changes, and where time goes back or jumps.
+    next_state: columns, where the log has them; default: the state of the row after.
+    period: seconds of a control step: rows are brought to it. None: rows are steps as they are.
+    max_gap: seconds without a row that end an episode; default: 3 periods.
+    time_unit: seconds in a unit of the time column (0.001 for milliseconds).
+    degrees: columns in degrees, turned into radians. angles: states that are angles, turned into [-pi, pi).
+    action_bounds: name → (low, high), or one pair for each action; default: the extremes of the log.
+    on_error: "fail" or "skip": what to do about malformed rows. They are counted and shown either way.
+    format: one of "csv", "parquet", "numpy", "minari", "rosbag", "transitions"; default: by the name of the file.
+    """
+    one_of("on_error", on_error, ("fail", "skip"))
+    if terminal_marks is not None:
+        one_of("terminal_marks", terminal_marks, ("step", "state"))
+    if period is not None:
+        real_number("period", period, at_least=1e-9)
+    if max_gap is not None:
+        real_number("max_gap", max_gap, at_least=0.0)
+    unit = real_number("time_unit", time_unit, at_least=1e-12)
+    wanted = Wanted(
+        _texts(state), _texts(action), _texts(next_state), reward, terminal, truncated, episode, time, terminal_marks
+    )
+    files = _files(path, format)
+    if any(kind == "transitions" for _, kind in files):
+        return _saved(files, wanted)
+    problems = Problems(on_error)
+    parts = []
+    for file, kind in files:
+        rows, columns = _read(file, kind, wanted, problems, period, max_gap)
+        parts.append((_steps(rows, columns, problems, unit, period, max_gap, degrees, angles, kind), rows, columns))
+    problems.settle()
+    columns = parts[0][2]
+    steps = [part[0] for part in parts]
+    bounds = _action_box(columns, np.concatenate([s.actions for s in steps]), action_bounds, parts[0][1].action_space)
+    description = described([p[1] for p in parts], steps, columns, problems, bounds[1], files, angles, period, degrees)
+    if description.n_samples == 0:
+        raise ValueError(
+            f"{_shown(path)}: has no samples ({description.n_rows} rows); a sample needs two rows that follow"
+        )
+    return Log(description, _transitions(steps, columns, bounds[0], angles, parts[0][1].observation_space))
+
+
+def _read(
+    file: str, kind: str, wanted: Wanted, problems: Problems, period: float | None, max_gap: float | None
+) -> tuple[Rows, Columns]:
+    path = Path(file)
+    if kind == "csv":
+        return read_csv(path, wanted, problems)
+    if kind == "parquet":
+        return read_parquet(path, wanted, problems)
+    if kind == "numpy":
+        return read_arrays(path, wanted, problems)
+    if kind == "minari":
+        return read_minari(file, wanted, problems)
+    return read_bag(path, wanted, problems, period, max_gap)
+
+
+def _steps(
+    rows: Rows,
+    columns: Columns,
+    problems: Problems,
+    unit: float,
+    period: float | None,
+    max_gap: float | None,
+    degrees: Sequence[str],
+    angles: Sequence[str],
+    kind: str,
+) -> assembly.Steps:
+    if rows.time is not None and kind != "rosbag":
+        rows.time[:] *= unit
+    assembly.degrees_to_radians(rows, degrees, columns)
+    rows, duplicates = assembly.without_duplicates(rows, problems)
+    rows, intervals, gaps = assembly.with_gaps(rows, max_gap)
+    if period is not None and kind != "rosbag" and len(rows):
+        if rows.time is None:
+            raise ValueError("period: needs a column with the time (time=…, --time)")
+        if columns.next_state:
+            raise ValueError("period: cannot be used with next_state columns, which belong to the log's own steps")
+        rows = resampled(rows, columns, period)
+    assembly.wrap_angles(rows, angles, columns)
+    return assembly.assemble(rows, columns, problems, intervals, gaps, duplicates)
+
+
+def _files(path: PathLike | Sequence[PathLike], format: str | None) -> list[tuple[str, str]]:
+    """Each file with its format, patterns and folders opened up, in the order of their names."""
+    paths = [path] if isinstance(path, str | os.PathLike) else list(path)
+    if format is not None:
+        one_of("format", format, FORMATS)
+    files: list[tuple[str, str]] = []
+    for one in [os.fspath(p) for p in paths]:
+        if one.startswith(PREFIX):
+            files.append((one, "minari"))
+            continue
+        found = [one] if os.path.exists(one) else sorted(glob.glob(one, recursive=True))
+        if not found:
+            raise FileNotFoundError(f"path: is {one!r}, must be a file, a folder or a pattern that matches some")
+        for name in found:
+            files += [(file, format or _format(file)) for file in _opened(name)]
+    if not files:
+        raise ValueError(f"path: is {_shown(path)}, holds no logs")
+    return files
+
+
+def _opened(name: str) -> list[str]:
+    """A folder that is no log itself stands for the recorded episodes in it."""
+    folder = Path(name)
+    if not folder.is_dir() or is_bag(folder) or is_minari_folder(folder):
+        return [name]
+    inside = sorted(str(file) for file in folder.iterdir() if file.suffix in SUFFIXES or is_bag(file))
+    if not inside:
+        raise ValueError(
+            f"{name}: is a folder without logs; must hold {', '.join(SUFFIXES)}, a bag or a Minari dataset"
+        )
+    return inside
+
+
+def _format(name: str) -> str:
+    path = Path(name)
+    if path.is_dir():
+        return "rosbag" if is_bag(path) else "minari"
+    if is_bag(path):
+        return "rosbag"
+    kind = SUFFIXES.get(path.suffix.lower())
+    if kind is None:
+        raise ValueError(
+            f"path: is {name!r}, must end in {', '.join([*SUFFIXES, '.bag', '.mcap', '.db3'])}, or say format="
+        )
+    return "transitions" if kind in ("numpy", "parquet") and _is_ours(path) else kind
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether `Transitions.save` has written a file; no more than its ends are looked at."""
+    import zipfile
+
+    from policyforest.transition_files import SEAL
+
+    if path.suffix == ".npz":
+        if not zipfile.is_zipfile(path):
+            return False
+        with zipfile.ZipFile(path) as archive:
+            names = set(archive.namelist())
+        return {"metadata.npy", "next_states.npy", "episodes.npy"} <= names
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - (1 << 20)))
+        return SEAL in file.read()
+
+
+def _saved(files: list[tuple[str, str]], wanted: Wanted) -> Log:
+    others = [name for name, kind in files if kind != "transitions"]
+    if others:
+        raise ValueError(f"path: {others[0]} is a log and {files[0][0]} holds transitions, must be of one kind")
+    if wanted != Wanted():
+        raise ValueError(
+            f"{files[0][0]}: holds transitions, whose columns are known; state, action, … must be left out"
+        )
+    data = Transitions.concatenate([load_transitions(name) for name, _ in files])
+    return Log(described_transitions(data, [name for name, _ in files]), data)
+
+
+def _action_box(columns: Columns, actions: Floats, given: Bounds | None, told: Box | None) -> tuple[Box, bool]:
+    """The box of the actions, and whether it was read off the log."""
+    if given is None and told is not None and told.is_bounded():
+        return told, False
+    names = [column.name for column in columns.action]
+    low, high = (actions.min(axis=0), actions.max(axis=0)) if len(actions) else (np.zeros(len(names)),) * 2
+    if given is None:
+        return Box(low, high, dtype=np.float64), True
+    if isinstance(given, Mapping):
+        unknown = [name for name in given if name not in names]
+        if unknown:
+            raise ValueError(f"action_bounds: has {unknown[0]!r}, must have {', '.join(names)}")
+        pairs = [given.get(name, (low[d], high[d])) for d, name in enumerate(names)]
+    else:
+        pairs = list(given)
+    box = np.array(pairs, dtype=np.float64)
+    if box.shape != (len(names), 2) or not (np.isfinite(box).all() and (box[:, 0] < box[:, 1]).all()):
+        raise ValueError(f"action_bounds: is {given!r}, must be a pair low < high for each of {', '.join(names)}")
+    for d, name in enumerate(names):
+        if len(actions) and (low[d] < box[d, 0] or high[d] > box[d, 1]):
+            raise ValueError(f"action_bounds: {name} goes from {low[d]:g} to {high[d]:g}, must lie within {pairs[d]}")
+    return Box(box[:, 0], box[:, 1], dtype=np.float64), False
+
+
+def _transitions(
+    steps: Sequence[assembly.Steps], columns: Columns, actions: Box, angles: Sequence[str], observations: Box | None
+) -> Transitions | None:
+    if steps[0].rewards is None:
+        return None
+    names = [column.name for column in columns.state]
+    episodes, number = [], 0
+    for part in steps:
+        episodes.append(part.episodes + number)
+        number += int(part.episodes.max(initial=-1)) + 1
+    return Transitions(
+        np.concatenate([part.states for part in steps]),
+        np.concatenate([part.actions for part in steps]),
+        np.concatenate([part.rewards for part in steps if part.rewards is not None]),
+        np.concatenate([part.next_states for part in steps]),
+        np.concatenate([part.terminals for part in steps]),
+        np.concatenate(episodes),
+        action_space=actions,
+        observation_space=observations,
+        periodic={names.index(name): (-np.pi, np.pi) for name in angles},
+    )
+
+
+def _texts(value: Sequence[str] | str | None) -> list[str] | None:
+    if value is None:
+        return None
+    return [text.strip() for text in value.split(",") if text.strip()] if isinstance(value, str) else list(value)
+
+
+def _shown(path: object) -> str:
+    return str(path) if isinstance(path, str | os.PathLike) else ", ".join(map(str, path))  # type: ignore[call-overload]
