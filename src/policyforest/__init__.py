@@ -4,6 +4,7 @@ from policyforest import problems as problems  # registers the environments
 from policyforest.collection import collect, sample_uniform
 from policyforest.dynamics_forest import DynamicsForest, DynamicsModel, Resampling
 from policyforest.evaluation import Evaluation, evaluate
+from policyforest.explanation import Explanation
 from policyforest.exploration import (
     DisagreementExploration,
     MultiResolutionExploration,
@@ -12,6 +13,7 @@ from policyforest.exploration import (
 from policyforest.fitted_policy import FittedPolicyForest
 from policyforest.fitted_q import FittedQIteration, QIteration
 from policyforest.forests import BestActions, Forest, grow_forest
+from policyforest.inspection import ActionRange, Check, Sensitivity
 from policyforest.knownness import KnownnessForest, KnownnessLeaves
 from policyforest.policy import Policy, PolicyInfo, Simplification
 from policyforest.policy_files import load
@@ -22,11 +24,14 @@ from policyforest.transitions import Transitions
 __version__ = "0.1.0"
 
 __all__ = [
+    "ActionRange",
     "BestActions",
+    "Check",
     "DisagreementExploration",
     "DynamicsForest",
     "DynamicsModel",
     "Evaluation",
+    "Explanation",
     "FittedPolicyForest",
     "FittedQIteration",
     "Forest",
@@ -41,6 +46,7 @@ __all__ = [
     "QFunction",
     "QIteration",
     "Resampling",
+    "Sensitivity",
     "Simplification",
     "Transitions",
     "__version__",

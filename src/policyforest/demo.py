@@ -124,6 +124,7 @@ def write_report(folder: Path, data: Transitions, learned: Learned, contenders: 
         page.picture(policy_picture, "The force over angle and speed"),
         page.paragraph("Dots are the samples. Positive forces are red, negative ones blue. Below: the single tree."),
         page.picture(png_bytes(policy_figure(tree.policy)), "The force of the single tree over angle and speed"),
+        page.paragraph(_reached(forest.policy)),
         page.heading("How it behaves"),
         page.paragraph("The first 15 seconds of an episode."),
         page.picture(png_bytes(episode_figure(played, PROBLEM)), "Angle, speed and force over time"),
@@ -134,6 +135,16 @@ def write_report(folder: Path, data: Transitions, learned: Learned, contenders: 
     ]
     page.write_page(folder / "report.html", "A controller from random episodes", blocks)
     folder.joinpath("policy.png").write_bytes(policy_picture)
+
+
+def _reached(policy: Policy) -> str:
+    """What the forces can be, over all states at once."""
+    found = policy.range()
+    moves = " and ".join(f"{policy.sensitivity(d).at_most[0]:.1f} N" for d in range(len(policy.state_box)))
+    return (
+        f"Exactly, over all states it was learned on: the force lies in [{found.low[0]:.2f}, {found.high[0]:.2f}] N. "
+        f"The angle alone, and the speed alone, change it by at most {moves}."
+    )
 
 
 def _words(data: Transitions, learned: Learned, tree: Contender) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,8 +17,10 @@ from policyforest.forests import Forest, period_rows
 from policyforest.spaces import bounds, require_actions, require_observations
 
 if TYPE_CHECKING:
+    from policyforest.explanation import Explanation
     from policyforest.export import CExport, Precision, Style
     from policyforest.float32_policy import Float32Policy
+    from policyforest.inspection import ActionRange, Check, Sensitivity
 
 Outside = Literal["nearest", "raise"]
 
@@ -184,6 +186,31 @@ class Policy:
         from policyforest.float32_policy import float32_policy
 
         return float32_policy(self)
+
+    def range(self, box: ArrayLike | None = None) -> ActionRange:
+        """The exact smallest and largest action over a box of states, rows (lo, hi), and states that get them."""
+        from policyforest.inspection import action_range
+
+        return action_range(self, box)
+
+    def check(self, box: ArrayLike | None, low: ArrayLike, high: ArrayLike) -> Check:
+        """Whether low <= action <= high for all states of a box (None: those it was learned on); if not, a state that
+        shows it. Exact: no state is missed."""
+        from policyforest.inspection import check_actions
+
+        return check_actions(self, box, low, high)
+
+    def sensitivity(self, dim: int, box: ArrayLike | None = None) -> Sensitivity:
+        """The largest change of the action while state dimension `dim` alone moves, and where that is."""
+        from policyforest.inspection import sensitivity
+
+        return sensitivity(self, dim, box)
+
+    def explain(self, state: ArrayLike, names: Sequence[str] | None = None) -> tuple[Explanation, ...]:
+        """The leaf conditions that decided, one explanation an action; `str` of one puts it in words."""
+        from policyforest.explanation import explain
+
+        return explain(self, state, names)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes a ``.pforest`` file: arrays and JSON, never code."""

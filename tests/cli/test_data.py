@@ -78,3 +78,15 @@ def test_samples_of_a_log_can_be_saved(log: Path, tmp_path: Path) -> None:
 )
 def test_what_does_not_fit_is_refused(arguments: list[str], message: str) -> None:
     assert message in run(*arguments, code=2).stderr
+
+
+def test_show_tells_what_a_policy_reaches_and_why(log: Path, tmp_path: Path) -> None:
+    output = tmp_path / "policy.pforest"
+    run("learn", "--data", log, *COLUMNS, "double-integrator", "--preset", "paper", "--jobs", "1", "-o", output)
+    content = json.loads(run("show", output, "--no-picture", "--explain", "0.5, 0", "--json").stdout)
+    found = pf.load(output).range()
+    assert content["reaches"] == [[found.low[0], found.high[0]]]
+    assert len(content["sensitivity"]) == 2
+    assert "because" in content["explanation"][0]
+    assert "because" in run("show", output, "--no-picture", "--explain", "0.5, 0").stdout
+    assert "--explain: is 'a'" in run("show", output, "--no-picture", "--explain", "a", code=2).stderr

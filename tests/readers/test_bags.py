@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -124,3 +125,65 @@ def test_damaged_bags_are_refused(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(content)
         with pytest.raises(ValueError, match=name):
             read(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["log.bag", "log.mcap"])
+def test_recordings_of_our_own_node_tell_their_columns(tmp_path: Path, name: str) -> None:
+    """Two episodes, the first of which ends in a terminal state: topics and stamps as the node writes them."""
+    problem = {
+        "format": "policyforest recording",
+        "version": 1,
+        "states": ["theta", "omega"],
+        "actions": ["tau"],
+        "action_limits": [[-15, 15]],
+        "state_limits": [["-inf", "inf"]] * 2,
+        "periodic": {"0": [-np.pi, np.pi]},
+    }
+    lists, number = "std_msgs/msg/Float64MultiArray", "std_msgs/msg/Float64"
+    sent: list[tuple[int, str, str, Any]] = [(0, "problem", "std_msgs/msg/String", json.dumps(problem))]
+    stamp, expected = 10**6, []
+    before: list[float] = []
+    for episode, steps in enumerate((4, 3)):
+        for k in range(steps + 1):
+            stamp += 10**8
+            state = [0.1 * k + episode, -0.2 * k]
+            sent += [(stamp, "state", lists, state), (stamp, "episode", "std_msgs/msg/Int64", episode)]
+            if k:
+                end = episode == 0 and k == steps
+                sent += [
+                    (stamp - 1_000, "reward", number, -float(k)),
+                    (stamp - 1_000, "terminal", "std_msgs/msg/Bool", end),
+                ]
+                expected.append((before, -float(k), state, end, episode))
+            if k < steps:
+                sent.append((stamp, "action", lists, [float(k)]))
+            before = state
+    path = write_recording(tmp_path / name, sorted(sent, key=lambda m: m[0]))
+    data = pf.read_log(path).transitions
+    assert data.states.tolist() == [row[0] for row in expected]
+    assert data.rewards.tolist() == [row[1] for row in expected]
+    assert data.next_states.tolist() == [row[2] for row in expected]
+    assert data.terminals.tolist() == [row[3] for row in expected]
+    assert data.actions[:, 0].tolist() == [0, 1, 2, 3, 0, 1, 2]
+    assert data.n_episodes == 2
+    assert data.action_space.high.tolist() == [15]
+    assert data.periodic == {0: (-np.pi, np.pi)}
+    other = pf.read_log(path, reward="-abs(theta)", terminal="theta > 9").transitions
+    assert other.rewards.tolist() == [-abs(row[0][0]) for row in expected]
+
+
+def write_recording(path: Path, sent: list[tuple[int, str, str, Any]]) -> Path:
+    ros1 = path.suffix == ".bag"
+    store = get_typestore(Stores.ROS1_NOETIC if ros1 else Stores.ROS2_HUMBLE)
+    folder = path.with_suffix("")
+    layout = store.types["std_msgs/msg/MultiArrayLayout"](dim=[], data_offset=0)
+    writer: Any = Writer1(path) if ros1 else Writer2(folder, version=9, storage_plugin=StoragePlugin.MCAP)
+    with writer:
+        kinds = {topic: kind for _, topic, kind, _ in sent}
+        topics = {t: writer.add_connection(f"/policyforest/{t}", k, typestore=store) for t, k in kinds.items()}
+        for stamp, topic, kind, value in sent:
+            more = {"layout": layout} if isinstance(value, list) else {}
+            message = store.types[kind](data=np.array(value) if more else value, **more)
+            raw = store.serialize_ros1(message, kind) if ros1 else store.serialize_cdr(message, kind)
+            writer.write(topics[topic], 10**18 + stamp, raw)
+    return path if ros1 else next(folder.glob("*.mcap"))

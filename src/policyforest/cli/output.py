@@ -40,6 +40,12 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
+def one_line(text: str, most: int = 2_000) -> str:
+    """A text from a file, safe to print: line breaks and control characters as escapes, and an end to its length."""
+    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return shown if len(shown) <= most else shown[:most] + "…"
+
+
 def print_pairs(title: str, pairs: Mapping[str, object]) -> None:
     """A title and a line for each name and its value; on a terminal, long values are wrapped under themselves."""
     if not sys.stdout.isatty():

@@ -6,15 +6,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from policyforest.cli.evaluate import PolicyFile
-from policyforest.cli.output import Json, note, print_json, print_pairs
+from policyforest.cli.output import Json, note, one_line, print_json, print_pairs
 from policyforest.policy_files import load
 from policyforest.report.labels import labels_for
 from policyforest.report.state_slice import state_box
 from policyforest.spaces import bounds
 from policyforest.transition_files import load_transitions
+
+# Branch and bound over more dimensions can take minutes.
+MOST_DIMENSIONS = 3
 
 
 def show(
@@ -37,6 +41,9 @@ def show(
         str | None,
         typer.Option(help="A state '0, 0.5, …' whose other entries the picture holds.  [default: middle of the box]"),
     ] = None,
+    explain: Annotated[
+        str | None, typer.Option(help="A state '0, 0.5, …': the conditions that decide the action there, in words.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Show what a policy is, and draw it.
@@ -48,9 +55,11 @@ def show(
         if path is not None and path.suffix != ending:
             raise ValueError(f"{option}: is {path}, must end in {ending}")
     learned = load(policy)
-    report = describe(learned)
+    report = describe(learned) | inspect(learned)
+    if explain is not None:
+        report["explanation"] = _explained(learned, explain)
     if not no_picture:
-        state = _state(at)
+        state = None if at is None else _numbers("at", at)
         drawn = _draw(learned, picture, policy.with_suffix(".png"), dims, state)
         report |= {"picture": None if drawn is None else str(drawn)}
         written = _write_page(learned, report, page, policy.with_suffix(".html"), data, dims, state)
@@ -59,6 +68,7 @@ def show(
         print_json({"policy": str(policy)} | report)
     else:
         print_pairs(str(policy), _lines(report))
+        print(*report.get("explanation", ()), sep="\n", end="" if explain is None else "\n")
 
 
 def describe(policy: Any) -> dict[str, Any]:
@@ -90,19 +100,34 @@ def describe(policy: Any) -> dict[str, Any]:
     return report
 
 
+def inspect(policy: Any) -> dict[str, Any]:
+    """What the policy can do over all of the states it knows, exactly; nothing where that could take long."""
+    if policy.kind != "forest" or len(policy.state_box) > MOST_DIMENSIONS or not np.isfinite(policy.state_box).all():
+        return {}
+    reached = policy.range()
+    changes = [policy.sensitivity(d).at_most.tolist() for d in range(len(policy.state_box))]
+    return {"reaches": np.stack([reached.low, reached.high], axis=1).tolist(), "sensitivity": changes}
+
+
+def _explained(policy: Any, state: str) -> list[str]:
+    if policy.kind != "forest":
+        raise ValueError(f"--explain: the policy is of kind {policy.kind!r}, must be a forest")
+    return [str(told) for told in policy.explain(_numbers("explain", state))]
+
+
+def _numbers(option: str, text: str) -> list[float]:
+    try:
+        return [float(number) for number in text.replace(",", " ").split()]
+    except ValueError:
+        raise ValueError(f"--{option}: is {text!r}, must be numbers with commas between them") from None
+
+
 def _known_states(policy: Any) -> list[list[float]]:
     try:
         box = state_box(policy)
     except ValueError:  # a box without bounds can be told, if not drawn
         box = bounds(policy.observation_space)
     return [[float(lo), float(hi)] for lo, hi in box]
-
-
-def _state(at: str | None) -> list[float] | None:
-    try:
-        return None if at is None else [float(number) for number in at.replace(",", " ").split()]
-    except ValueError:
-        raise ValueError(f"--at: is {at!r}, must be numbers with commas between them") from None
 
 
 def _draw(policy: Any, wanted: Path | None, beside: Path, dims: Any, at: list[float] | None) -> Path | None:
@@ -153,6 +178,14 @@ def _lines(report: Mapping[str, Any]) -> dict[str, str]:
     }
     if report["periodic"]:
         lines["angles"] = ", ".join(labels.states[int(d)] for d in report["periodic"])
+    if "reaches" in report:
+        reached = zip(labels.actions, report["reaches"], strict=True)
+        lines["reaches"] = ", ".join(f"{name} in {_range(sides)} over all of these states" for name, sides in reached)
+        moved = zip(labels.states, report["sensitivity"], strict=True)
+        lines["sensitivity"] = ", ".join(
+            f"{name} alone moves it by at most {', '.join(f'{change:.4g}' for change in changes)}"
+            for name, changes in moved
+        )
     if "trees" in report:
         count = "+".join(map(str, report["trees"]))
         lines["size"] = f"{count} trees, {sum(report['leaves']):,} {report['leaf_model']} leaves"
@@ -164,7 +197,7 @@ def _lines(report: Mapping[str, Any]) -> dict[str, str]:
         lines["Q settings"] = str(report["settings"]["q"]).strip("{}").replace("'", "")
     lines["made by"] = ", ".join(text for text in (report["software"], report["created"]) if text)
     lines |= {name: report[name] for name in ("picture", "page") if report.get(name)}
-    return lines
+    return {name: one_line(text) for name, text in lines.items()}
 
 
 def _range(sides: list[float]) -> str:

@@ -121,6 +121,8 @@ def assemble(rows: Rows, columns: Columns, problems: Problems, intervals: Floats
     states, actions = _stack(rows, columns.state), _stack(rows, columns.action)
     # A row without any action is the state after the step before it, even if that step was the last.
     final = np.append(~rows.breaks[1:] & np.isnan(actions[1:]).all(axis=1), False)
+    if columns.episode is not None:  # the label says that the row after a terminal step still belongs to it
+        final |= np.append(~rows.breaks[1:], False) & terminal & (columns.terminal_marks == "step")
     if columns.next_state:
         next_states, terminals, sample = _stack(rows, columns.next_state), terminal, np.ones(len(rows), dtype=np.bool_)
     else:

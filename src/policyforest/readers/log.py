@@ -32,6 +32,7 @@ SUFFIXES = {
     **dict.fromkeys((".parquet", ".pq"), "parquet"),
     **dict.fromkeys((".npz", ".npy"), "numpy"),
 }
+TURN = (-np.pi, np.pi)
 PathLike = str | os.PathLike[str]
 Bounds = Mapping[str, tuple[float, float]] | Sequence[tuple[float, float]]
 
@@ -133,7 +134,7 @@ def read_log(
         raise ValueError(
             f"{_shown(path)}: has no samples ({description.n_rows} rows); a sample needs two rows that follow"
         )
-    return Log(description, _transitions(steps, columns, bounds[0], angles, parts[0][1].observation_space))
+    return Log(description, _transitions(steps, columns, bounds[0], angles, parts[0][1]))
 
 
 def _read(
@@ -278,11 +279,12 @@ def _action_box(columns: Columns, actions: Floats, given: Bounds | None, told: B
 
 
 def _transitions(
-    steps: Sequence[assembly.Steps], columns: Columns, actions: Box, angles: Sequence[str], observations: Box | None
+    steps: Sequence[assembly.Steps], columns: Columns, actions: Box, angles: Sequence[str], first: Rows
 ) -> Transitions | None:
     if steps[0].rewards is None:
         return None
     names = [column.name for column in columns.state]
+    told = {name: sides for name, sides in first.periodic.items() if name in names}
     episodes, number = [], 0
     for part in steps:
         episodes.append(part.episodes + number)
@@ -295,8 +297,8 @@ def _transitions(
         np.concatenate([part.terminals for part in steps]),
         np.concatenate(episodes),
         action_space=actions,
-        observation_space=observations,
-        periodic={names.index(name): (-np.pi, np.pi) for name in angles},
+        observation_space=first.observation_space,
+        periodic={names.index(name): sides for name, sides in (told | dict.fromkeys(angles, TURN)).items()},
     )
 
 

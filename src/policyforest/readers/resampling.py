@@ -15,6 +15,9 @@ from policyforest.arguments import Floats
 from policyforest.readers.columns import Column, Columns
 from policyforest.readers.rows import Rows
 
+# Seconds; times since 1970 in floating point are 0.24 microseconds apart.
+SLACK = 3e-7
+
 Kind = Literal["state", "action", "sum", "any"]
 
 
@@ -41,8 +44,8 @@ class Series:
             held: Floats = np.where(row >= 0, self.values[np.maximum(row, 0)], np.nan)
             return held
         total = np.concatenate([[0.0], np.cumsum(self.values)])
-        # Times are written with a few digits: what is a millionth of a step early is on time.
-        early = 1e-6 * (ends - ticks)
+        # Times are rounded when they are written: what is early by no more than that is on time.
+        early = np.minimum(1e-6 * (ends - ticks), SLACK)
         first, last = np.searchsorted(self.times, ticks - early), np.searchsorted(self.times, ends - early)
         last[-1] = len(self.times) if len(ticks) > 1 else max(last[-1], 1)
         summed: Floats = total[last] - total[first]

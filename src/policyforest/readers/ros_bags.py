@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ import numpy as np
 from policyforest.arguments import Floats
 from policyforest.extras import import_extra
 from policyforest.readers.columns import Column, Columns, Wanted
+from policyforest.readers.recordings import recorded_problem
 from policyforest.readers.resampling import Kind, Series, ticks_between
 from policyforest.readers.rows import Problems, Rows
 
@@ -70,6 +71,8 @@ def is_bag(path: Path) -> bool:
 def read_bag(
     path: Path, wanted: Wanted, problems: Problems, period: float | None, max_gap: float | None
 ) -> tuple[Rows, Columns]:
+    told = recorded_problem(path) if wanted.state is None and wanted.action is None else None
+    wanted = wanted if told is None else told.wanted(wanted)
     columns = wanted.resolve(_sources(wanted))
     named = {c.name: c for c in columns.numbers}
     roles = {
@@ -82,7 +85,8 @@ def read_bag(
     series = {name: one.series() for name, one in fields.items()}
     _require_messages(path, series, fields, problems)
     ticks = _ticks(series, columns, period)
-    return _rows(path, series, columns, ticks, max_gap), columns
+    rows = _rows(path, series, columns, ticks, max_gap)
+    return (rows if told is None else replace(rows, action_space=told.action_space, periodic=told.periodic)), columns
 
 
 def _sources(wanted: Wanted) -> list[str]:

@@ -41,6 +41,8 @@ class Rows:
     """Whether the label of an episode comes back after another one's"""
     observation_space: Box | None = None
     action_space: Box | None = None
+    periodic: dict[str, tuple[float, float]] = field(default_factory=dict)
+    """Angles that the log itself tells of"""
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -70,6 +72,7 @@ class Rows:
             self.interleaved,
             self.observation_space,
             self.action_space,
+            self.periodic,
         )
 
 
