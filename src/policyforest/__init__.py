@@ -15,10 +15,11 @@ from policyforest.fitted_q import FittedQIteration, QIteration
 from policyforest.forests import BestActions, Forest, grow_forest
 from policyforest.inspection import ActionRange, Check, Sensitivity
 from policyforest.knownness import KnownnessForest, KnownnessLeaves
+from policyforest.offline_evaluation import CoverageWarning, OfflineEvaluation, evaluate_offline
 from policyforest.policy import Policy, PolicyInfo, Simplification
 from policyforest.policy_files import load
 from policyforest.q_function import GreedyPolicy, QFunction
-from policyforest.readers import Log, LogWarning, read_log, read_transitions
+from policyforest.readers import Log, LogWarning, as_transitions, read_log, read_transitions
 from policyforest.transitions import Transitions
 
 __version__ = "0.1.0"
@@ -27,6 +28,7 @@ __all__ = [
     "ActionRange",
     "BestActions",
     "Check",
+    "CoverageWarning",
     "DisagreementExploration",
     "DynamicsForest",
     "DynamicsModel",
@@ -41,6 +43,7 @@ __all__ = [
     "Log",
     "LogWarning",
     "MultiResolutionExploration",
+    "OfflineEvaluation",
     "Policy",
     "PolicyInfo",
     "QFunction",
@@ -50,8 +53,10 @@ __all__ = [
     "Simplification",
     "Transitions",
     "__version__",
+    "as_transitions",
     "collect",
     "evaluate",
+    "evaluate_offline",
     "grow_forest",
     "load",
     "read_log",

@@ -7,7 +7,7 @@ them (§ Learning the continuous policy). Constant leaves make "FPF:PWC", linear
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -63,17 +63,17 @@ class FittedPolicyForest:
         if not isinstance(self.q_learner, FittedQIteration):
             raise TypeError(f"q_learner: is {self.q_learner!r}, must be a FittedQIteration")
 
-    def fit(self, source: QFunction | Transitions) -> Policy:
-        if not isinstance(source, QFunction | Transitions):
-            raise TypeError(f"source: is {type(source).__name__}, must be a QFunction or Transitions")
-        q = self.q_learner.fit(source) if isinstance(source, Transitions) else source
+    def fit(self, source: QFunction | Transitions | Any) -> Policy:
+        """Learns from a Q function, or from samples: Transitions, or a dataset that `as_transitions` knows."""
+        q = source if isinstance(source, QFunction) else self.q_learner.fit(source)
         seed = seed_number("random_state", self.random_state)
         samples = q.transitions
         states = self._draw_states(samples, np.random.default_rng(seed))
         best = q.maxima(states, self.n_jobs).action
         forests = self._grow(samples, states, best, seed)
         method = "fpf-pwl" if self.leaf_model == "linear" else "fpf-pwc"
-        info = PolicyInfo.of(method, self, len(samples), q=str(plain_settings(q.settings)), iterations=len(q.history))
+        about_q = {"discount": q.settings.discount, "q": str(plain_settings(q.settings)), "iterations": len(q.history)}
+        info = PolicyInfo.of(method, self, len(samples), **about_q)
         return Policy(forests, samples.observation_space, samples.action_space, samples.periodic, info)
 
     def _grow(self, samples: Transitions, states: Floats, actions: Floats, seed: int) -> tuple[Forest, ...]:

@@ -109,8 +109,11 @@ class FittedQIteration:
             raise TypeError(f"callback: is {self.callback!r}, must be callable or None")
         one_of("action_search", self.action_search, ("exact", "merged"))
 
-    def fit(self, transitions: Transitions) -> QFunction:
-        return self.iterate(transitions)[0]
+    def fit(self, transitions: Transitions | Any) -> QFunction:
+        """Learns from Transitions, or from a dataset of another library that `as_transitions` knows."""
+        from policyforest.readers.datasets import as_transitions
+
+        return self.iterate(as_transitions(transitions))[0]
 
     def iterate(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -212,11 +213,15 @@ class Policy:
 
         return explain(self, state, names)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes a ``.pforest`` file: arrays and JSON, never code."""
+    def save(self, path: str | os.PathLike[str], card: bool = False) -> None:
+        """Writes a ``.pforest`` file: arrays and JSON, never code. `card`: and a model card beside it, ``.md``."""
         from policyforest.policy_files import save_policy
 
         save_policy(self, path)
+        if card:
+            from policyforest.model_card import write_model_card
+
+            write_model_card(self, Path(path))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickles what the policy is made of; the controller is compiled anew."""

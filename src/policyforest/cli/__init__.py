@@ -17,36 +17,73 @@ from policyforest.cli.bench import bench
 from policyforest.cli.data import data
 from policyforest.cli.doctor import doctor
 from policyforest.cli.evaluate import evaluate
+from policyforest.cli.examples import epilog, exit_codes
 from policyforest.cli.explore import explore
 from policyforest.cli.export import export
 from policyforest.cli.gazebo import gazebo
 from policyforest.cli.learn import learn
+from policyforest.cli.output import one_line
 from policyforest.cli.reproduce import reproduce
 from policyforest.cli.ros import ros
 from policyforest.cli.show import show
 
 USERS_ERRORS = (ValueError, TypeError, OSError, ImportError, MemoryError, gymnasium.error.Error)
+# Typer has its own copy of click in some versions: this is the class of both.
+UsageError: Any = typer.BadParameter.__base__
+ClickException: Any = UsageError.__base__
 
 
 class _OneLineErrors(TyperGroup):
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return super().make_context(*args, **kwargs)
+        except UsageError as error:
+            _refuse_usage(error)
+            raise
+
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]  # typer's own name for its contexts
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
             raise
+        except UsageError as error:
+            _refuse_usage(error)
+            raise
+        except (ClickException, typer.Exit, typer.Abort):
+            raise
         except USERS_ERRORS as error:
             if ctx.params["debug"]:
                 raise
-            text = " ".join(str(error).split()) or type(error).__name__
-            print(f"error: {text}", file=sys.stderr)
+            _tell(" ".join(str(error).split()) or type(error).__name__)
             raise typer.Exit(2) from error
+        except Exception as error:
+            if ctx.params["debug"]:
+                raise
+            what = f"{type(error).__name__}: {' '.join(str(error).split())}"
+            _tell(
+                f"{what} (a fault of policyforest: run policyforest --debug {ctx.invoked_subcommand} … and report it)"
+            )
+            raise typer.Exit(3) from error
+
+
+def _refuse_usage(error: Any) -> None:
+    """One line in place of click's four; what asks for the help instead goes on."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        return
+    command = error.ctx.command_path if error.ctx is not None else "policyforest"
+    _tell(f"{' '.join(error.format_message().split())} (see {command} --help)")
+    raise typer.Exit(2) from error
+
+
+def _tell(text: str) -> None:
+    print(f"error: {one_line(text)}", file=sys.stderr)
 
 
 main = typer.Typer(
     cls=_OneLineErrors,
     help="Learn continuous controllers from few samples, and run them in a microsecond.",
+    epilog=exit_codes(),
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -71,6 +108,6 @@ def _options(
 
 
 for command in (learn, data, explore, evaluate, show, export, bench, reproduce, doctor):
-    main.command()(command)
+    main.command(epilog=epilog(command.__name__))(command)
 for group in (ros, gazebo):
     main.add_typer(group)

@@ -14,9 +14,8 @@ from policyforest.dynamics_forest import ENOUGH_SAMPLES
 from policyforest.evaluation import evaluate
 from policyforest.fitted_policy import FittedPolicyForest
 from policyforest.fitted_q import FittedQIteration
-from policyforest.forests import Forest, grow_forest
+from policyforest.offline_evaluation import FittedQEvaluation
 from policyforest.policy import Policy
-from policyforest.spaces import bounds
 from policyforest.transitions import Transitions
 
 # Validation must not use the episodes that a policy is judged by afterwards.
@@ -58,27 +57,7 @@ def best_on_samples(candidates: Sequence[Policy], samples: Transitions, learner:
 
 
 def policy_value(policy: Policy, samples: Transitions, learner: FittedQIteration, iterations: int = 40) -> float:
-    """Fitted Q evaluation: y = r + gamma Q(s', pi(s')), iterated; the mean of Q(s, pi(s)) where episodes begin."""
-    inputs = np.concatenate([samples.states, samples.actions], axis=1)
-    living = ~samples.terminals
-    ahead = np.concatenate([samples.next_states, policy.act_batch(samples.next_states)], axis=1)[living]
+    """Fitted Q evaluation: the mean of Q(s, pi(s)) where episodes begin."""
+    evaluation = FittedQEvaluation(policy, samples, learner.discount, iterations, learner.n_estimators, learner.n_jobs)
     first = np.unique(samples.episodes, return_index=True)[1]
-    starts = np.concatenate([samples.states[first], policy.act_batch(samples.states[first])], axis=1)
-    box = np.concatenate([samples.state_box(), bounds(samples.action_space)])
-    forest: Forest | None = None
-    for h in range(iterations):
-        targets = samples.rewards.copy()
-        if forest is not None and len(ahead):
-            targets[living] += learner.discount * forest.predict(ahead, learner.n_jobs)
-        # Leaves of ln N samples: what is asked for is a mean, not a maximum.
-        forest = grow_forest(
-            inputs,
-            targets,
-            n_estimators=learner.n_estimators,
-            periodic=samples.periodic,
-            box=box,
-            random_state=h,
-            n_jobs=learner.n_jobs,
-        )
-    assert forest is not None
-    return float(forest.predict(starts).mean())
+    return float(evaluation.values(samples.states[first], evaluation.fit()).mean())

@@ -8,11 +8,13 @@
 | `resampling` | series at their own times, brought to the steps of a controller |
 | `assembly` | from rows to samples: episodes, next states, terminal flags |
 | `description`, `log_warnings` | what was understood, and what usually goes wrong |
+| `datasets` | `as_transitions`: datasets of other libraries in memory |
 | `recorder` | `EpisodeRecorder`, a wrapper that records episodes |
 """
 
+from policyforest.readers.datasets import as_transitions
 from policyforest.readers.description import Description, LogWarning
 from policyforest.readers.log import Log, read_log, read_transitions
 from policyforest.readers.recorder import EpisodeRecorder
 
-__all__ = ["Description", "EpisodeRecorder", "Log", "LogWarning", "read_log", "read_transitions"]
+__all__ = ["Description", "EpisodeRecorder", "Log", "LogWarning", "as_transitions", "read_log", "read_transitions"]

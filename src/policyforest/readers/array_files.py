@@ -43,7 +43,12 @@ Array = NDArray[Any]
 
 
 def read_arrays(path: Path, wanted: Wanted, problems: Problems) -> tuple[Rows, Columns]:
-    table, spare = _table(path)
+    return rows_of_arrays(path.name, _arrays(path), wanted, problems)
+
+
+def rows_of_arrays(source: str, arrays: dict[str, Array], wanted: Wanted, problems: Problems) -> tuple[Rows, Columns]:
+    """Rows of arrays by their usual names."""
+    table, spare = _columns(source, arrays)
     columns = wanted.resolve(list(table))
     length = len(next(iter(table.values())))
     breaks = np.zeros(length, dtype=np.bool_)
@@ -52,13 +57,13 @@ def read_arrays(path: Path, wanted: Wanted, problems: Problems) -> tuple[Rows, C
         breaks[1:] = labels[1:] != labels[:-1]
     breaks[:1] = True
     rows = Rows(
-        source=path.name,
-        numbers={c.name: _numbers(path, c.source, table[c.source]) for c in columns.numbers},
+        source=source,
+        numbers={c.name: _numbers(source, c.source, table[c.source]) for c in columns.numbers},
         lines=np.arange(1, length + 1, dtype=np.int64),
         breaks=breaks,
-        terminal=_truths(path, columns.terminal, table),
-        truncated=_truths(path, columns.truncated, table),
-        time=None if columns.time is None else _numbers(path, "time", table[columns.time.source]),
+        terminal=_truths(source, columns.terminal, table),
+        truncated=_truths(source, columns.truncated, table),
+        time=None if columns.time is None else _numbers(source, "time", table[columns.time.source]),
         unit="row",
         interleaved=columns.episode is not None and len(np.unique(table[columns.episode.source])) != breaks.sum(),
     )
@@ -82,20 +87,16 @@ def well_formed(rows: Rows, columns: Columns, problems: Problems, spare: bool = 
     return good
 
 
-def _table(path: Path) -> tuple[dict[str, Array], bool]:
-    """Columns of one length, and whether the last row is only the state after the last step."""
+def _arrays(path: Path) -> dict[str, Array]:
     try:
+        if path.suffix == ".npy":
+            return _fields(np.load(path, allow_pickle=False))
+        _check_size(path)
         with np.load(path, allow_pickle=False) as file:
-            if isinstance(file, np.ndarray):
-                arrays = _fields(path, file)
-            else:
-                _check_size(path)
-                arrays = {name: file[name] for name in file.files}
+            arrays = {name: file[name] for name in file.files}
     except (ValueError, EOFError, OSError, KeyError, zipfile.BadZipFile, NotImplementedError) as error:
         raise ValueError(f"{path}: is not a NumPy file that can be read ({error})") from error
-    except AttributeError:  # an array is no context
-        arrays = _fields(path, np.load(path, allow_pickle=False))
-    return _columns(path, arrays)
+    return arrays
 
 
 def _check_size(path: Path) -> None:
@@ -105,7 +106,7 @@ def _check_size(path: Path) -> None:
         raise ValueError(f"it unpacks to {total:,} bytes, at most {LARGEST:,} are read")
 
 
-def _fields(path: Path, array: Array) -> dict[str, Array]:
+def _fields(array: Array) -> dict[str, Array]:
     if array.dtype.names is None:
         raise ValueError(
             f"it is an array of {array.dtype} of shape {array.shape}; must have named fields, or be an .npz"
@@ -113,7 +114,8 @@ def _fields(path: Path, array: Array) -> dict[str, Array]:
     return {name: array[name] for name in array.dtype.names}
 
 
-def _columns(path: Path, arrays: dict[str, Array]) -> tuple[dict[str, Array], bool]:
+def _columns(source: str, arrays: dict[str, Array]) -> tuple[dict[str, Array], bool]:
+    """Columns of one length, and whether the last row is only the state after the last step."""
     table: dict[str, Array] = {}
     roles = {name: role for role, names in NAMES.items() for name in names}
     for name, array in arrays.items():
@@ -123,25 +125,25 @@ def _columns(path: Path, arrays: dict[str, Array]) -> tuple[dict[str, Array], bo
         elif array.ndim == 1:
             table[f"{role}_0" if role in WIDE else role] = array
         elif role in NAMES:
-            raise ValueError(f"{path}: {name} has shape {array.shape}, must have one or two dimensions")
+            raise ValueError(f"{source}: {name} has shape {array.shape}, must have one or two dimensions")
     if not table or not len(next(iter(table.values()))):
         raise ValueError(
-            f"{path}: holds {', '.join(arrays) or 'nothing'}; must hold observations and actions with rows"
+            f"{source}: holds {', '.join(arrays) or 'nothing'}; must hold observations and actions with rows"
         )
-    return _even(path, table)
+    return _even(source, table)
 
 
-def _even(path: Path, table: dict[str, Array]) -> tuple[dict[str, Array], bool]:
+def _even(source: str, table: dict[str, Array]) -> tuple[dict[str, Array], bool]:
     lengths = {name: len(column) for name, column in table.items()}
     most = max(lengths.values())
     short = {name for name, n in lengths.items() if n == most - 1}
     if short and all(n >= most - 1 for n in lengths.values()):
         if any(not name.startswith("state_") for name in lengths.keys() - short):
-            raise ValueError(f"{path}: has arrays of {most} and {most - 1} rows ({', '.join(sorted(lengths))})")
+            raise ValueError(f"{source}: has arrays of {most} and {most - 1} rows ({', '.join(sorted(lengths))})")
         return {name: _longer(name, column) if name in short else column for name, column in table.items()}, True
     if len(set(lengths.values())) > 1:
         shown = ", ".join(f"{name} {n}" for name, n in lengths.items())
-        raise ValueError(f"{path}: its arrays have different numbers of rows ({shown})")
+        raise ValueError(f"{source}: its arrays have different numbers of rows ({shown})")
     return table, False
 
 
@@ -156,18 +158,18 @@ def _longer(name: str, column: Array) -> Array:
     return np.append(column.astype(np.float64), np.nan)
 
 
-def _numbers(path: Path, name: str, column: Array) -> NDArray[np.float64]:
+def _numbers(source: str, name: str, column: Array) -> NDArray[np.float64]:
     if column.dtype.kind not in "fiub":
-        raise ValueError(f"{path}: {name} holds {column.dtype}, must hold numbers")
+        raise ValueError(f"{source}: {name} holds {column.dtype}, must hold numbers")
     return column.astype(np.float64)
 
 
-def _truths(path: Path, column: object, table: dict[str, Array]) -> Bools | None:
-    source = getattr(column, "source", None)
-    if source is None:
+def _truths(source: str, column: object, table: dict[str, Array]) -> Bools | None:
+    name = getattr(column, "source", None)
+    if name is None:
         return None
-    values = table[source]
+    values = table[name]
     if values.dtype.kind not in "fiub" or not np.isin(np.nan_to_num(values), (0, 1)).all():
-        raise ValueError(f"{path}: {source} holds {values.dtype} other than 0 and 1, must hold truths")
+        raise ValueError(f"{source}: {name} holds {values.dtype} other than 0 and 1, must hold truths")
     truths: Bools = np.nan_to_num(values).astype(np.bool_)
     return truths

@@ -137,6 +137,19 @@ def read_log(
     return Log(description, _transitions(steps, columns, bounds[0], angles, parts[0][1]))
 
 
+def transitions_of(rows: Rows, columns: Columns, problems: Problems, action_space: Box | None) -> Transitions:
+    """The samples of rows that are in memory."""
+    steps = _steps(rows, columns, problems, 1.0, None, None, (), (), "memory")
+    problems.settle()
+    if not len(steps.actions):
+        raise ValueError("dataset: has no samples, a sample needs two rows that follow each other")
+    box = action_space or _action_box(columns, steps.actions, None, rows.action_space)[0]
+    data = _transitions([steps], columns, box, (), rows)
+    if data is None:
+        raise ValueError("dataset: has no rewards, must have an array `rewards`")
+    return data
+
+
 def _read(
     file: str, kind: str, wanted: Wanted, problems: Problems, period: float | None, max_gap: float | None
 ) -> tuple[Rows, Columns]:

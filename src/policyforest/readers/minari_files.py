@@ -26,7 +26,11 @@ def is_minari_folder(path: Path) -> bool:
 
 
 def read_minari(path: str, wanted: Wanted, problems: Problems) -> tuple[Rows, Columns]:
-    dataset = _open(path)
+    return rows_of_minari(path, _open(path), wanted, problems)
+
+
+def rows_of_minari(path: str, dataset: Any, wanted: Wanted, problems: Problems) -> tuple[Rows, Columns]:
+    """Rows of a dataset that is open."""
     observations, actions = (_flat_space(path, dataset, name) for name in ("observation_space", "action_space"))
     episodes = list(dataset.iterate_episodes())
     if not episodes:

@@ -1,0 +1,54 @@
+"""What is shown under ``--help`` of each command: a few lines that work as they stand, and the exit codes."""
+
+EXAMPLES = {
+    "learn": (
+        "policyforest learn inverted-pendulum-6kg --episodes 100 -o pendulum.pforest",
+        "policyforest learn double-integrator --preset paper --method fpf-pwc",
+        "policyforest learn --data 'runs/*.csv' --state theta,omega --action torque --reward '-(theta**2)'",
+        "policyforest learn --data minari:D4RL/pointmaze/umaze-v2 --discount 0.99 -o maze.pforest",
+    ),
+    "data": (
+        "policyforest data 'runs/*.csv' --describe --state theta,omega --action torque --time t",
+        "policyforest data log.csv --state x,v --action u --reward '-(x**2) - 0.1*u**2' --terminal 'abs(x) > 1'",
+        "policyforest data run.mcap --state 'q=/joint_states.position[hinge]' --action u=/cmd.data --period 0.1",
+        "policyforest data log.csv --on-error skip -o samples.npz",
+    ),
+    "explore": (
+        "policyforest explore swing-up --episodes 100 -o swing.pforest",
+        "policyforest explore swing-up --agent disagreement --episodes 60 --policies 5",
+    ),
+    "evaluate": (
+        "policyforest evaluate pendulum.pforest inverted-pendulum-6kg",
+        "policyforest evaluate pendulum.pforest inverted-pendulum-6kg --episodes 200 --json",
+    ),
+    "show": (
+        "policyforest show pendulum.pforest",
+        "policyforest show pendulum.pforest --no-picture --explain '0.1, 0.2'",
+    ),
+    "export": (
+        "policyforest export pendulum.pforest --to c --precision float32 -o pendulum",
+        "policyforest export pendulum.pforest --to onnx -o pendulum.onnx",
+    ),
+    "bench": ("policyforest bench --policy pendulum.pforest",),
+    "reproduce": ("policyforest reproduce --list", "policyforest reproduce all --scale quick --out results"),
+    "doctor": ("policyforest doctor", "policyforest doctor --json"),
+}
+
+EXIT_CODES = {
+    0: "done",
+    1: "done, but a check of `doctor` failed, or the reader of a pipe went away",
+    2: "something that was given is wrong; one line on standard error says what",
+    3: "a fault of PolicyForest itself; run again with --debug and report it",
+    130: "interrupted by Ctrl-C",
+}
+
+
+def epilog(command: str) -> str | None:
+    """The examples of a command, each on its own line (``\\b`` keeps them apart)."""
+    if command not in EXAMPLES:
+        return None
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in EXAMPLES[command])
+
+
+def exit_codes() -> str:
+    return "\b\nExit codes:\n" + "\n".join(f"  {code:>3}  {meaning}" for code, meaning in EXIT_CODES.items())

@@ -1,0 +1,117 @@
+"""How every command behaves: examples in its help, JSON, one line for an error, exit codes, completion, Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import typer.main
+from typer.testing import CliRunner
+
+from policyforest.cli import main
+from policyforest.cli.examples import EXAMPLES, EXIT_CODES
+from policyforest.cli.output import one_line
+
+ROOT = Path(__file__).parents[2]
+GROUP = typer.main.get_command(main)
+COMMANDS = sorted(command.callback.__name__ for command in main.registered_commands if command.callback is not None)
+COMMAND = str(Path(sys.executable).with_name("policyforest"))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_of_every_command_has_examples_that_can_be_parsed(name: str) -> None:
+    shown = CliRunner().invoke(main, [name, "--help"], env={"COLUMNS": "200"}).stdout
+    assert "--json" in shown
+    command = GROUP.commands[name]  # type: ignore[attr-defined]
+    for example in EXAMPLES[name]:
+        assert example in shown
+        program, subcommand, *arguments = shlex.split(example)
+        assert (program, subcommand) == ("policyforest", name)
+        command.make_context(name, [a for a in arguments if a != "--help"])
+
+
+def test_exit_codes_are_in_the_help_and_in_the_docs() -> None:
+    shown = CliRunner().invoke(main, ["--help"]).stdout
+    page = (ROOT / "docs" / "command_line.md").read_text()
+    for code, meaning in EXIT_CODES.items():
+        assert re.search(rf"^ +{code}  {re.escape(meaning[:30])}", shown, re.MULTILINE)
+        assert f"| {code} | {meaning}" in page
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_is_in_the_docs(name: str) -> None:
+    assert f"`policyforest {name}" in (ROOT / "docs" / "command_line.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["learn", "--no-such-option"], "No such option: --no-such-option"),
+        (["no-such-command"], "No such command 'no-such-command'"),
+        (["learn", "double-integrator", "--episodes", "many"], "'--episodes'"),
+        (["show"], "Missing argument"),
+        (["--no-such-option"], "No such option"),
+    ],
+)
+def test_wrong_usage_is_one_line(arguments: list[str], message: str) -> None:
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert result.stderr.startswith("error: ")
+    assert "--help" in result.stderr
+
+
+def test_a_fault_of_ours_is_one_line_and_another_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise KeyError("what")
+
+    monkeypatch.setattr(sys.modules["policyforest.cli.data"], "read_log", broken)
+    result = CliRunner().invoke(main, ["data", "x.csv"])
+    assert result.exit_code == 3
+    assert result.stderr.count("\n") == 1
+    assert "--debug" in result.stderr
+    debugged = CliRunner().invoke(main, ["--debug", "data", "x.csv"])
+    assert isinstance(debugged.exception, KeyError)
+
+
+def test_without_arguments_there_is_the_help() -> None:
+    result = CliRunner().invoke(main, [])
+    assert "Commands" in result.output
+    assert "error:" not in result.output
+
+
+def test_tab_completes_commands_and_options() -> None:
+    for line, word, expected in (
+        ("policyforest ex", "ex", "explore"),
+        ("policyforest learn --epi", "--epi", "--episodes"),
+    ):
+        env = os.environ | {
+            "_POLICYFOREST_COMPLETE": "complete_bash",
+            "COMP_WORDS": line,
+            "COMP_CWORD": str(len(line.split()) - 1),
+        }
+        shown = subprocess.run([COMMAND], env=env, capture_output=True, text=True, check=False).stdout
+        assert expected in shown.split(), word
+
+
+def test_ctrl_c_while_starting_is_quiet() -> None:
+    process = subprocess.Popen([COMMAND, "doctor"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(0.15)  # while it imports; on a slow machine before that, on a fast one after
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    if "policyforest_command" in told or "policyforest/" in told or process.returncode != -signal.SIGINT:
+        assert process.returncode in (0, 130)
+        assert "Traceback" not in told
+
+
+def test_texts_of_strangers_are_printed_on_one_line() -> None:
+    assert one_line("a\nb\x1b[31mc") == r"a\nb\x1b[31mc"
+    assert len(one_line("x" * 10_000)) < 2_100
