@@ -1,5 +1,5 @@
-"""The command line: ``policyforest learn | data | explore | evaluate | show | export | bench | reproduce | doctor | ros |
-gazebo``.
+"""The command line: ``policyforest learn | data | explore | evaluate | show | export | bench | reproduce | doctor |
+ros | gazebo``.
 
 What a user got wrong is one line on standard error and the exit code 2; ``--debug`` shows where it arose.
 """

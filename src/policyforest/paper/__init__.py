@@ -4,8 +4,6 @@ from policyforest.paper import batch, compare, engines, limits, online, portrait
 from policyforest.paper.cells import Study, run_studies
 
 ROOMS = (batch, online, engines, times, limits, portraits, compare)
-STUDIES: dict[str, Study] = {
-    name: study for room in ROOMS for name, study in room.STUDIES.items()
-}
+STUDIES: dict[str, Study] = {name: study for room in ROOMS for name, study in room.STUDIES.items()}
 
 __all__ = ["STUDIES", "Study", "run_studies"]
