@@ -111,7 +111,7 @@ def _list(out: Path, scale: str, json: bool) -> None:
     left = 0.0
     for s in STUDIES.values():
         missing = len(s.missing(out, scale))
-        left += missing * s.cost(scale)
+        left += 0.0 if s.on_request else missing * s.cost(scale)
         done = s.seeds[scale] - missing
         studies.append([s.name, s.title, _minutes(s.cost(scale) * s.seeds[scale]), f"{done}/{s.seeds[scale]}"])
     if json:
