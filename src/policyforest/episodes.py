@@ -133,6 +133,15 @@ def make_environment(env: Environment | str) -> tuple[Environment, bool]:
     return (gym.make(env), True) if isinstance(env, str) else (env, False)
 
 
+def id_from_file(where: str, id: str) -> str:
+    """An environment's id that stands in a file. Gymnasium imports what stands before a colon; no file may do that."""
+    if ":" in id:
+        raise ValueError(
+            f"{where}: names the environment {id!r}, which would import a module; must be given by you instead"
+        )
+    return id
+
+
 def uniform_actions(space: Box, generator: np.random.Generator, steps: int) -> Floats:
     """Rows drawn uniformly from the box, as numbers that the space can hold; drawn at once or one by one,
     they are the same."""

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 import policyforest as pf
 from policyforest.cli import main
+from policyforest.methods import with_problem
 from policyforest.policy_files import load
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -151,6 +152,14 @@ def test_evaluate_agrees_with_the_library(policy_file: Path) -> None:
     assert report["mean"] == expected.mean
     assert report["returns"] == expected.returns.tolist()
     assert 0.05 < report["action_microseconds"] < 1e4
+
+
+def test_no_policy_makes_evaluate_or_show_import_a_module(policy_file: Path, tmp_path: Path) -> None:
+    hostile = tmp_path / "hostile.pforest"
+    with_problem(load(policy_file), "policyforest.never_imported:Env-v0").save(hostile)
+    assert "would import a module" in run("evaluate", hostile, code=2).stderr
+    run("show", hostile)
+    assert "would import a module" in hostile.with_suffix(".html").read_text()
 
 
 def test_evaluate_refuses_a_policy_of_another_problem(policy_file: Path) -> None:

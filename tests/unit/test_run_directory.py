@@ -196,3 +196,12 @@ def test_time_to_act_does_not_grow_with_the_samples():
     for _ in range(200):
         agent.act(state)
     assert (time.perf_counter() - started) / 200 < 2e-3
+
+
+def test_no_run_directory_makes_resume_import_a_module(tmp_path):
+    small_agent(run_dir=tmp_path).learn(episodes=1).run.close()
+    settings = json.loads((tmp_path / "settings.json").read_text())
+    settings["problem"]["id"] = "policyforest.never_imported:Env-v0"
+    (tmp_path / "settings.json").write_text(json.dumps(settings))
+    with pytest.raises(ValueError, match="would import a module"):
+        pf.resume(tmp_path)

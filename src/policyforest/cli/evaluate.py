@@ -11,6 +11,7 @@ from policyforest.action_time import action_time
 from policyforest.cli.output import Json, Seed, print_json, print_pairs, progress
 from policyforest.cli.problems import Problem, open_environment
 from policyforest.collection import collect
+from policyforest.episodes import id_from_file
 from policyforest.evaluation import Evaluation
 from policyforest.evaluation import evaluate as play
 from policyforest.policy_files import load
@@ -35,7 +36,7 @@ def evaluate(
     Prints the mean return, its 95% interval, the worst, the best, and the time of an action. PROBLEM may be left out
     where the policy knows what it was learned on."""
     learned = load(policy)
-    name = problem or learned.info.problem
+    name = problem or id_from_file(str(policy), learned.info.problem or "")
     if not name:
         raise ValueError("PROBLEM: is missing, must be given because the policy does not name one")
     environment = open_environment(name)

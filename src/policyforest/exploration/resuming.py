@@ -9,6 +9,7 @@ from typing import Any
 
 import gymnasium as gym
 
+from policyforest.episodes import id_from_file
 from policyforest.exploration.agent import ExploringAgent
 from policyforest.exploration.explorers import EpsilonSchedule, Explorer
 from policyforest.exploration.planner import Planner
@@ -36,7 +37,7 @@ def resume(
             _require_same(run, settings, expected)
         problem = Problem.from_settings(settings["problem"])
         if env is None and problem.id:
-            env = gym.make(problem.id, **problem.env_kwargs)
+            env = gym.make(id_from_file(str(run.path), problem.id), **problem.env_kwargs)
         if env is not None:
             _require_same(run, settings["problem"], Problem.of_env(env).settings(), "problem.")
         agent = _agent(problem if env is None else env, settings, n_jobs)
