@@ -51,6 +51,13 @@ NativeForest* select_trees(const NativeForest& self, const std::vector<std::size
   return new NativeForest(Forest(std::move(trees), self.forest.box()));
 }
 
+NativeForest* join_forests(const std::vector<const NativeForest*>& parts) {
+  std::vector<const Forest*> forests;
+  for (const NativeForest* part : parts) forests.push_back(&part->forest);
+  const nb::gil_scoped_release release;
+  return new NativeForest(Forest(std::span<const Forest* const>(forests)));
+}
+
 }  // namespace
 
 void register_algebra(nb::module_& m) {
@@ -59,6 +66,7 @@ void register_algebra(nb::module_& m) {
         nb::rv_policy::take_ownership);
   m.def("prune", prune_forest, nb::arg("forest"), nb::arg("max_leaves"), nb::rv_policy::take_ownership);
   m.def("select_trees", select_trees, nb::arg("forest"), nb::arg("numbers"), nb::rv_policy::take_ownership);
+  m.def("join_forests", join_forests, nb::arg("parts"), nb::rv_policy::take_ownership);
 }
 
 }  // namespace policyforest

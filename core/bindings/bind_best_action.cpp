@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "bindings.hpp"
+#include "policyforest/near_order.hpp"
 #include "policyforest/best_action.hpp"
 #include "policyforest/line_search.hpp"
 #include "policyforest/parallel.hpp"
@@ -89,9 +90,17 @@ Results merged(const NativeForest& self, Rows2 rows, const std::vector<std::uint
   });
 }
 
+// Rows of states in an order in which neighbours are near each other, of up to 2^24 cells.
+auto near_rows(Rows2 rows) {
+  auto* kept = new std::vector<std::uint32_t>(near_order(rows.data(), rows.shape(0), rows.shape(1), rows.shape(1), 24));
+  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<std::uint32_t>*>(p); });
+  return nb::ndarray<nb::numpy, std::uint32_t, nb::ndim<1>>(kept->data(), {kept->size()}, owner);
+}
+
 }  // namespace
 
 void register_best_action(nb::module_& m) {
+  m.def("near_order", near_rows, nb::arg("rows"));
   m.def("line_search", line_search, nb::arg("forest"), nb::arg("rows"), nb::arg("action_dim"), nb::arg("n_threads"));
   m.def("branch_and_bound", branch_and_bound, nb::arg("forest"), nb::arg("rows"), nb::arg("is_action"),
         nb::arg("n_threads"));

@@ -116,6 +116,7 @@ void register_forest(nb::module_& m) {
       .def_prop_ro("depths", tree_depths)
       .def_prop_ro("box", box_array, nb::rv_policy::move)
       .def("arrays", arrays)
+      .def("release_search", [](const NativeForest& f) { f.release_search(); })
       .def("predict_one", predict_one)
       .def("predict", predict_rows, nb::arg("rows"), nb::arg("n_threads") = 1)
       .def("predict_plain", [](const NativeForest& f, Rows2 rows) {

@@ -44,6 +44,12 @@ struct NativeForest {
     return search_;
   }
 
+  // Gives the search's memory back, a copy of every node; it is made again when it is needed.
+  void release_search() const {
+    const std::lock_guard lock(searched);
+    search_.reset();
+  }
+
  private:
   mutable std::once_flag compiled;
   mutable std::unique_ptr<Predictor> predictor_;

@@ -148,6 +148,29 @@ Forest::Forest(std::vector<Tree> trees, Box box) : box_(std::move(box)) {
   }
 }
 
+Forest::Forest(std::span<const Forest* const> parts) {
+  if (parts.empty()) throw std::invalid_argument("parts: are none; at least one forest is needed");
+  box_ = parts[0]->box_;
+  std::size_t n_nodes = 0, n_coefficients = 0;
+  for (const Forest* part : parts) {
+    if (part->n_inputs() != n_inputs() || part->linear() != parts[0]->linear())
+      throw std::invalid_argument("parts: differ in their inputs or in the kind of their leaves; must be alike");
+    n_nodes += part->nodes_.size();
+    n_coefficients += part->coefficients_.size();
+  }
+  nodes_.reserve(n_nodes);
+  coefficients_.reserve(n_coefficients);
+  for (const Forest* part : parts) {
+    const std::int64_t first_node = node_offsets_.back(), first_leaf = leaf_offsets_.back();
+    nodes_.insert(nodes_.end(), part->nodes_.begin(), part->nodes_.end());
+    coefficients_.insert(coefficients_.end(), part->coefficients_.begin(), part->coefficients_.end());
+    for (std::size_t k = 1; k <= part->n_trees(); ++k) {
+      node_offsets_.push_back(first_node + part->node_offsets_[k]);
+      leaf_offsets_.push_back(first_leaf + part->leaf_offsets_[k]);
+    }
+  }
+}
+
 TreeView Forest::tree(std::size_t k) const {
   const auto node = static_cast<std::size_t>(node_offsets_[k]);
   const auto n_nodes = static_cast<std::size_t>(node_offsets_[k + 1]) - node;

@@ -11,6 +11,7 @@ namespace policyforest {
 
 Forest grow(const TrainingSet& data, const GrowParameters& parameters, const Box& box, std::size_t n_threads,
             const std::atomic<bool>* cancel) {
+  const RootColumns root(data, parameters.periods);
   std::vector<Tree> trees(parameters.n_trees);
   const auto grow_all = [&](auto make_grower) {
     parallel_for(trees.size(), n_threads, [&] {
@@ -20,9 +21,9 @@ Forest grow(const TrainingSet& data, const GrowParameters& parameters, const Box
     });
   };
   if (parameters.linear)
-    grow_all([&] { return std::make_shared<TreeGrower<LinearModel>>(data, parameters, cancel, data.n_inputs); });
+    grow_all([&] { return std::make_shared<TreeGrower<LinearModel>>(data, root, parameters, cancel, data.n_inputs); });
   else
-    grow_all([&] { return std::make_shared<TreeGrower<ConstantModel>>(data, parameters, cancel); });
+    grow_all([&] { return std::make_shared<TreeGrower<ConstantModel>>(data, root, parameters, cancel); });
   return Forest(std::move(trees), box);
 }
 

@@ -10,7 +10,7 @@
 #include <type_traits>
 
 #include "line_steps.hpp"
-#include "near_order.hpp"
+#include "policyforest/near_order.hpp"
 #include "policyforest/kernels.hpp"
 #include "policyforest/parallel.hpp"
 

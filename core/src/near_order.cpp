@@ -1,4 +1,4 @@
-#include "near_order.hpp"
+#include "policyforest/near_order.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -44,9 +44,10 @@ std::uint32_t cell_of(const double* row, const std::vector<Places>& places, int 
 
 }  // namespace
 
-std::vector<std::uint32_t> near_order(const double* rows, std::size_t n, std::size_t n_inputs, std::size_t skipped) {
+std::vector<std::uint32_t> near_order(const double* rows, std::size_t n, std::size_t n_inputs, std::size_t skipped,
+                                      int max_bits) {
   const std::vector<Places> places = places_of(rows, n, n_inputs, skipped);
-  const int n_bits = places.empty() ? 0 : std::min(16, static_cast<int>(std::bit_width(n)));
+  const int n_bits = std::min({max_bits, static_cast<int>(std::bit_width(n)), 16 * static_cast<int>(places.size())});
   std::vector<std::uint32_t> begins((std::size_t{1} << n_bits) + 1), cells(n), order(n);
   for (std::size_t i = 0; i < n; ++i) ++begins[(cells[i] = cell_of(rows + i * n_inputs, places, n_bits)) + 1];
   for (std::size_t c = 1; c < begins.size(); ++c) begins[c] += begins[c - 1];

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "near_order.hpp"
+#include "policyforest/near_order.hpp"
 
 namespace policyforest {
 

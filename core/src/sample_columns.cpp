@@ -5,43 +5,56 @@
 
 namespace policyforest {
 
-void SampleColumns::load(const TrainingSet& data, const std::vector<Period>& periods,
-                         const std::vector<double>& cuts) {
-  if (buffers_[0].empty()) fill(data, periods);
+RootColumns::RootColumns(const TrainingSet& data, const std::vector<Period>& periods)
+    : n_samples(data.n_samples), n_inputs(data.n_inputs), score_column(data.score ? data.n_inputs + 1 : data.n_inputs),
+      weight_column(data.weight ? score_column + 1 : 0), n_columns((data.weight ? weight_column : score_column) + 1),
+      sorted_input(first_not_periodic(periods)) {
+  const double* keys = sorted_input < n_inputs ? data.x + sorted_input * n_samples : nullptr;
+  const bool in_order = !keys || std::is_sorted(keys, keys + n_samples);
+  if (in_order && !data.score && !data.weight && data.y == data.x + n_inputs * n_samples) {
+    columns_ = data.x;
+    return;
+  }
+  copy_ = std::make_unique_for_overwrite<double[]>(n_columns * n_samples);
+  columns_ = copy_.get();
+  std::vector<std::pair<double, std::size_t>> order;
+  if (!in_order) {
+    order.resize(n_samples);
+    for (std::size_t i = 0; i < n_samples; ++i) order[i] = {keys[i], i};
+    std::sort(order.begin(), order.end());
+  }
+  double* to = copy_.get();
+  const auto copy = [&](const double* from) {
+    if (in_order)
+      to = std::copy_n(from, n_samples, to);
+    else
+      for (const auto& [key, i] : order) *to++ = from[i];
+  };
+  for (std::size_t d = 0; d < n_inputs; ++d) copy(data.x + d * n_samples);
+  copy(data.y);
+  if (data.score) copy(data.score);
+  if (data.weight) copy(data.weight);
+}
+
+std::size_t RootColumns::first_not_periodic(const std::vector<Period>& periods) {
+  std::size_t d = 0;
+  while (d < periods.size() && periods[d].hi > periods[d].lo) ++d;
+  return d;
+}
+
+void SampleColumns::load(const std::vector<Period>& periods, const std::vector<double>& cuts) {
+  for (auto& buffer : moved_)
+    if (!buffer) buffer = std::make_unique_for_overwrite<double[]>(root_.n_columns * root_.n_samples);
   root_side_ = 0;
   for (std::size_t d = 0; d < periods.size(); ++d) {
     const double length = periods[d].hi - periods[d].lo;
     if (length <= 0.0) continue;
-    if (root_side_ == 0) buffers_[1] = buffers_[0];
+    if (root_side_ == 0) std::copy_n(root_.columns(), root_.n_columns * root_.n_samples, moved_[0].get());
     root_side_ = 1;
-    double* column = buffers_[1].data() + d * n_samples_;
-    for (double* v = column; v != column + n_samples_; ++v)
+    double* column = moved_[0].get() + d * root_.n_samples;
+    for (double* v = column; v != column + root_.n_samples; ++v)
       if (*v < cuts[d]) *v += length;
   }
-}
-
-void SampleColumns::fill(const TrainingSet& data, const std::vector<Period>& periods) {
-  n_samples_ = data.n_samples;
-  n_inputs_ = data.n_inputs;
-  n_columns_ = n_inputs_ + 1;
-  score_column_ = data.score ? n_columns_++ : n_inputs_;
-  weight_column_ = data.weight ? n_columns_++ : 0;
-  for (auto& buffer : buffers_) buffer.resize(n_columns_ * n_samples_);
-  sorted_input_ = 0;
-  while (sorted_input_ < periods.size() && periods[sorted_input_].hi > periods[sorted_input_].lo) ++sorted_input_;
-
-  std::vector<std::pair<double, std::size_t>> order(n_samples_);
-  for (std::size_t i = 0; i < n_samples_; ++i)
-    order[i] = {sorted_input_ < n_inputs_ ? data.x[sorted_input_ * n_samples_ + i] : 0.0, i};
-  if (sorted_input_ < n_inputs_) std::sort(order.begin(), order.end());
-  double* to = buffers_[0].data();
-  const auto copy = [&](const double* from) {
-    for (const auto& [value, i] : order) *to++ = from[i];
-  };
-  for (std::size_t d = 0; d < n_inputs_; ++d) copy(data.x + d * n_samples_);
-  copy(data.y);
-  if (data.score) copy(data.score);
-  if (data.weight) copy(data.weight);
 }
 
 // The n rows with the smallest values of the sorted input, where they are.
@@ -51,7 +64,7 @@ Rows SampleColumns::first_rows(const Rows& rows, std::size_t n) {
 }
 
 Rows SampleColumns::rows_below(const Rows& rows, double split) const {
-  const double *begin = input(rows, sorted_input_), *end = begin + rows.size();
+  const double *begin = input(rows, root_.sorted_input), *end = begin + rows.size();
   const auto n = rows.descending
                      ? end - std::partition_point(begin, end, [split](double v) { return v > split; })
                      : std::partition_point(begin, end, [split](double v) { return v <= split; }) - begin;
@@ -60,15 +73,15 @@ Rows SampleColumns::rows_below(const Rows& rows, double split) const {
 
 void SampleColumns::partition(const Rows& rows, std::size_t d, double split, std::size_t n_lower, Rows& lower,
                               Rows& upper) {
-  if (d == sorted_input_) {
+  if (d == root_.sorted_input) {
     lower = first_rows(rows, n_lower);
     upper = rows;
     (rows.descending ? upper.end : upper.begin) = rows.descending ? lower.begin : lower.end;
     return;
   }
   const int other = rows.side == 1 ? 2 : 1;
-  double* to = buffers_[other].data() + rows.begin;
-  kernels_.partition(column(rows, 0), to, rows.size(), n_columns_, n_samples_, d, split);
+  double* to = moved_[other - 1].get() + rows.begin;
+  kernels_.partition(column(rows, 0), to, rows.size(), root_.n_columns, root_.n_samples, d, split);
   lower = {rows.begin, rows.begin + n_lower, other, rows.descending};
   upper = {rows.begin + n_lower, rows.end, other, !rows.descending};
 }

@@ -22,10 +22,10 @@ template <class LeafModel>
 class TreeGrower {
  public:
   template <class... Args>
-  TreeGrower(const TrainingSet& data, const GrowParameters& parameters, const std::atomic<bool>* cancel,
-             Args... model_args)
+  TreeGrower(const TrainingSet& data, const RootColumns& root, const GrowParameters& parameters,
+             const std::atomic<bool>* cancel, Args... model_args)
       : data_(data), parameters_(parameters), cancel_(cancel),
-        kernels_(parameters.kernels ? *parameters.kernels : kernels()), samples_(kernels_),
+        kernels_(parameters.kernels ? *parameters.kernels : kernels()), samples_(root, kernels_),
         model_(samples_, parameters, model_args...), draw_(parameters, data.n_inputs),
         small_(parameters, data.n_inputs, kernels_), ranges_(data.n_inputs) {}
 
@@ -83,7 +83,7 @@ class TreeGrower {
   }
 
   void start(const std::vector<double>& cuts) {
-    samples_.load(data_, parameters_.periods, cuts);
+    samples_.load(parameters_.periods, cuts);
     const Rows all = samples_.all();
     nodes_.assign(1, Node{});
     coefficients_.clear();

@@ -1,5 +1,6 @@
 """PolicyForest: continuous controllers learned from few samples by regression forests, run in a microsecond."""
 
+from policyforest import executors as executors
 from policyforest import problems as problems  # registers the environments
 from policyforest.collection import collect, sample_uniform
 from policyforest.dynamics_forest import DynamicsForest, DynamicsModel, Resampling

@@ -1,12 +1,18 @@
-"""Files that are either whole or not there."""
+"""Files that are either whole or not there, and folders that one process holds."""
 
 from __future__ import annotations
 
+import fcntl
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 
 @contextmanager
@@ -25,3 +31,41 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         os.replace(beside, target)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def locked(folder: Path, argument: str) -> IO[bytes]:
+    """The folder's lock file, held until it is closed or the process ends, however it ends."""
+    file = (folder / "lock").open("ab")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        file.close()
+        raise BlockingIOError(f"{argument}: {folder} is in use by another process or agent") from error
+    return file
+
+
+def flush(folder: Path) -> None:
+    """Makes renames within the folder durable."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def array_digest(arrays: Mapping[str, NDArray[Any]]) -> str:
+    """SHA-256 of named arrays, their shapes and numbers."""
+    digest = sha256()
+    for name in sorted(arrays):
+        digest.update(name.encode() + repr(arrays[name].shape).encode())
+        digest.update(np.ascontiguousarray(arrays[name]).data)
+    return digest.hexdigest()
+
+
+def differences(theirs: Any, ours: Any, name: str = "") -> list[str]:
+    """What two settings differ in, each with both values."""
+    if isinstance(theirs, Mapping) and isinstance(ours, Mapping):
+        keys = sorted({*theirs, *ours})
+        inner = (differences(theirs.get(k), ours.get(k), f"{name}.{k}" if name else k) for k in keys)
+        return [line for lines in inner for line in lines]
+    return [] if theirs == ours else [f"{name} is {theirs!r} there and {ours!r} here"]

@@ -12,10 +12,12 @@ from typing import Any, Literal
 import numpy as np
 
 from policyforest.arguments import Floats, one_of, seed_number, whole_number
+from policyforest.executors.interface import Executor, Threads
 from policyforest.fitted_q import FittedQIteration
-from policyforest.forests import Forest, LeafModel, grow_forest
+from policyforest.forest_blocks import SharedInputs, SharedStates
+from policyforest.forests import Forest, LeafModel
 from policyforest.nearby_states import NearbyStates
-from policyforest.policy import Policy, PolicyInfo, plain_settings
+from policyforest.policy import HOW, Policy, PolicyInfo, plain_settings
 from policyforest.q_function import QFunction
 from policyforest.transitions import Transitions
 
@@ -43,6 +45,9 @@ class FittedPolicyForest:
     min_samples_leaf: n_min, or None: 1/160 of the states for linear leaves on uniform states, 1/500 on visited ones,
         1/400 for constant leaves.
     q_learner: how `fit(transitions)` learns Q.
+    random_state, n_jobs: the seed and the threads; the result does not depend on the threads.
+    executor: what finds the actions and grows the trees in place of this process's threads, to the same bits; the
+        `q_learner` has one of its own.
     """
 
     leaf_model: LeafModel = "linear"
@@ -55,6 +60,7 @@ class FittedPolicyForest:
     q_learner: FittedQIteration = field(default_factory=FittedQIteration)
     random_state: int | np.random.Generator | None = 0
     n_jobs: int | None = 1
+    executor: Executor | None = field(default=None, repr=False, metadata=HOW)
 
     def __post_init__(self) -> None:
         one_of("leaf_model", self.leaf_model, ("constant", "linear"))
@@ -62,6 +68,8 @@ class FittedPolicyForest:
         whole_number("n_states", self.n_states, at_least=1)
         if not isinstance(self.q_learner, FittedQIteration):
             raise TypeError(f"q_learner: is {self.q_learner!r}, must be a FittedQIteration")
+        if self.executor is not None and not isinstance(self.executor, Executor):
+            raise TypeError(f"executor: is {self.executor!r}, must be one of policyforest.executors or None")
 
     def fit(self, source: QFunction | Transitions | Any) -> Policy:
         """Learns from a Q function, or from samples: Transitions, or a dataset that `as_transitions` knows."""
@@ -69,28 +77,29 @@ class FittedPolicyForest:
         seed = seed_number("random_state", self.random_state)
         samples = q.transitions
         states = self._draw_states(samples, np.random.default_rng(seed))
-        best = q.maxima(states, self.n_jobs).action
-        forests = self._grow(samples, states, best, seed)
+        executor = self.executor or Threads(self.n_jobs)
+        executor.require(2 * states.nbytes)
+        best = SharedStates(executor, "policy", states).actions(q.maximiser())
+        forests = self._grow(samples, states, best, seed, executor)
         method = "fpf-pwl" if self.leaf_model == "linear" else "fpf-pwc"
         about_q = {"discount": q.settings.discount, "q": str(plain_settings(q.settings)), "iterations": len(q.history)}
         info = PolicyInfo.of(method, self, len(samples), **about_q)
         return Policy(forests, samples.observation_space, samples.action_space, samples.periodic, info)
 
-    def _grow(self, samples: Transitions, states: Floats, actions: Floats, seed: int) -> tuple[Forest, ...]:
+    def _grow(
+        self, samples: Transitions, states: Floats, actions: Floats, seed: int, executor: Executor
+    ) -> tuple[Forest, ...]:
         """One forest an action dimension, on the same states."""
+        inputs = SharedInputs(executor, "policy", [*states.T], samples.state_box(), samples.periodic)
         return tuple(
-            grow_forest(
-                states,
+            inputs.grow(
                 actions[:, j],
                 n_estimators=self.n_estimators,
                 max_features=self.max_features,
                 min_samples_leaf=self._leaf_size(*states.shape),
                 min_variance=self.min_variance,
                 leaf_model=self.leaf_model,
-                periodic=samples.periodic,
-                box=samples.state_box(),
                 random_state=(seed + j) % 2**64,
-                n_jobs=self.n_jobs,
             )
             for j in range(actions.shape[1])
         )

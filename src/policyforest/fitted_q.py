@@ -9,9 +9,11 @@ The maximum over the action box is exact (`Forest.best_action`), or the paper's 
 
 from __future__ import annotations
 
+import os
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -19,13 +21,17 @@ import numpy as np
 
 from policyforest.arguments import Floats, one_of, real_number, seed_number, whole_number
 from policyforest.dynamics_forest import DynamicsForest, Resampling
-from policyforest.forests import Forest, Score, grow_forest
+from policyforest.executors.interface import Executor, Threads
+from policyforest.files import array_digest
+from policyforest.forest_blocks import SharedInputs, Tell, silent
+from policyforest.forests import Forest, Score
+from policyforest.policy import HOW, result_settings
+from policyforest.q_checkpoint import QCheckpoint, QState, forest_digest, samples_digest
 from policyforest.q_function import QFunction, SearchMode
-from policyforest.spaces import bounds
+from policyforest.q_progress import QClock, QProgress
+from policyforest.q_samples import QSamples
 from policyforest.transitions import Transitions
 
-# Steps of the action box that thresholds on a single action dimension are drawn from: keeps the exact arg max cheap.
-ACTION_GRID = 1024
 # `horizon="auto"` ends at the latest when what is left of the discounted future is this part of it.
 FORGOTTEN = 0.02
 # Values of fewer samples are too noisy to tell when they have settled.
@@ -78,6 +84,11 @@ class FittedQIteration:
     warm_start: begin with this Q function in place of zero.
     callback: called with a `QIteration` after each iteration.
     random_state, n_jobs: the seed and the threads; the result does not depend on the threads.
+    executor: what runs trees and maxima in place of this process's threads, see `policyforest.executors`; the result
+        is the same, bit for bit.
+    checkpoint_dir: a folder where each finished iteration is kept; the same fit goes on from there and ends with the
+        same bits. A folder of other settings or samples is refused.
+    progress: called with a `QProgress` after each block of trees or states.
     """
 
     discount: float = 0.98
@@ -95,6 +106,9 @@ class FittedQIteration:
     random_state: int | np.random.Generator | None = 0
     n_jobs: int | None = 1
     callback: Callable[[QIteration], None] | None = field(default=None, repr=False)
+    executor: Executor | None = field(default=None, repr=False, metadata=HOW)
+    checkpoint_dir: str | os.PathLike[str] | None = field(default=None, repr=False, metadata=HOW)
+    progress: Callable[[QProgress], None] | None = field(default=None, repr=False, metadata=HOW)
 
     def __post_init__(self) -> None:
         real_number("discount", self.discount, at_least=0.0, below=1.0)
@@ -105,8 +119,11 @@ class FittedQIteration:
             whole_number("resample", self.resample, at_least=1)
         if self.warm_start is not None and not isinstance(self.warm_start, QFunction):
             raise TypeError(f"warm_start: is {self.warm_start!r}, must be a QFunction or None")
-        if self.callback is not None and not callable(self.callback):
-            raise TypeError(f"callback: is {self.callback!r}, must be callable or None")
+        for name in ("callback", "progress"):
+            if getattr(self, name) is not None and not callable(getattr(self, name)):
+                raise TypeError(f"{name}: is {getattr(self, name)!r}, must be callable or None")
+        if self.executor is not None and not isinstance(self.executor, Executor):
+            raise TypeError(f"executor: is {self.executor!r}, must be one of policyforest.executors or None")
         one_of("action_search", self.action_search, ("exact", "merged"))
 
     def fit(self, transitions: Transitions | Any) -> QFunction:
@@ -128,46 +145,71 @@ class FittedQIteration:
         or leaves; `most`: the most iterations, whatever the horizon."""
         if not isinstance(transitions, Transitions):
             raise TypeError(f"transitions: is {type(transitions).__name__}, must be Transitions (see pf.collect)")
+        executor = self.executor or Threads(self.n_jobs)
+        given = QSamples(transitions, executor, "samples")
+        executor.require(given.n_bytes)
         seed = seed_number("random_state", self.random_state)
-        source = self._source(transitions, seed)
-        given, watched = _Samples(transitions), self._watched(transitions, source, seed)
-        history: list[QIteration] = []
-        n_averaged = self.n_averaged if self.horizon == "auto" and given.single else 1
-        last: deque[Forest] = deque(maxlen=n_averaged)
-        q, more = self.warm_start, min(self.most_iterations(), most or self.most_iterations())
-        values = watched.values(q, self) if start is None else watched.started(start)
-        while more > 0:
-            started, h = time.perf_counter(), len(history) + 1
-            last.append(self._next(given, values, source, q, (seed + h) % 2**64, optimism))
-            q = QFunction(last[-1], transitions, self, tuple(history), source.report)
-            old, values = values, watched.values(q, self)
-            history.append(_report(h, old, values, q.forest, time.perf_counter() - started))
-            if self.callback is not None:
-                self.callback(history[-1])
-            more -= 1
-            if self.horizon == "auto" and settled(history):
-                more = min(more, n_averaged - 1)
-        q = QFunction(joined(last), transitions, self, tuple(history), source.report)
-        return q, values[: np.count_nonzero(given.living)]
+        with self._checkpoint(transitions, seed, start, optimism, most) as checkpoint:
+            seed = seed if checkpoint is None else checkpoint.settings["seed"]
+            source = self._source(transitions, seed)
+            watched = self._watched(given, source, seed, executor)
+            n_averaged = self.n_averaged if self.horizon == "auto" and given.single else 1
+            state = None if checkpoint is None else checkpoint.read(n_averaged)
+            if state is None:
+                state = QState([], [], watched.values(self.warm_start) if start is None else watched.started(start))
+            history, values = state.history, state.values
+            last = deque(state.last, maxlen=n_averaged)
+            q = QFunction(last[-1], transitions, self) if last else self.warm_start
+            most = min(self.most_iterations(), most or self.most_iterations())
+            clock = QClock(self.progress, len(history) + 1, most)
+            while self._left(history, most, n_averaged) > 0:
+                started, h = time.perf_counter(), len(history) + 1
+                clock.begin(h)
+                last.append(self._next(given, values, source, q, (seed + h) % 2**64, optimism, clock.trees))
+                q = QFunction(last[-1], transitions, self, tuple(history), source.report)
+                old, values = values, watched.values(q, clock.values)
+                history.append(_report(h, old, values, q.forest, time.perf_counter() - started))
+                if checkpoint is not None:
+                    checkpoint.write(QState(history, list(last), values))
+                if self.callback is not None:
+                    self.callback(history[-1])
+        q = QFunction(Forest.join(last), transitions, self, tuple(history), source.report)
+        return q, values[: given.n_living]
+
+    def _left(self, history: list[QIteration], most: int, n_averaged: int) -> int:
+        """The iterations that are left: after the first that has settled, those that Q is averaged over."""
+        left = most - len(history)
+        if self.horizon == "auto":
+            first = next((h for h in range(1, len(history) + 1) if settled(history[:h])), None)
+            left = left if first is None else min(left, first + n_averaged - 1 - len(history))
+        return left
 
     def _next(
         self,
-        given: _Samples,
+        given: QSamples,
         values: Floats,
         source: _Source,
         q: QFunction | None,
         seed: int,
         optimism: Optimism | None,
+        tell: Tell = silent,
     ) -> Forest:
         """Q_h from Q_{h-1}, on the given samples, whose values come first, and on new ones from their model."""
-        inputs, targets = given.inputs, given.targets(values[: np.count_nonzero(given.living)], self.discount)
+        targets = given.targets(values[: given.n_living], self.discount)
+        if source.number == 0 and optimism is None:
+            if q is not None:
+                q.forest.release_search()  # growing needs the memory
+            return self._grow(given.shared_inputs, targets, given, seed, tell)
+        inputs = given.inputs
         if source.number:
-            drawn = _Samples(source.model.sample(source.number, random_state=seed))
+            drawn = QSamples(source.model.sample(source.number, random_state=seed), given.executor, "drawn")
             inputs = np.concatenate([inputs, drawn.inputs])
-            targets = np.concatenate([targets, drawn.targets(drawn.values(q, self), self.discount)])
-        if optimism is None:
-            return self._grow(given, inputs, targets, seed)
-        return optimism.leaves(self._grow(given, inputs, optimism.targets(inputs, targets), seed))
+            targets = np.concatenate([targets, drawn.targets(drawn.values(q), self.discount)])
+        if optimism is not None:
+            targets = optimism.targets(inputs, targets)
+        shared = SharedInputs(given.executor, "all", [*inputs.T], given.box, given.transitions.periodic)
+        forest = self._grow(shared, targets, given, seed, tell)
+        return forest if optimism is None else optimism.leaves(forest)
 
     def most_iterations(self) -> int:
         """No fit takes more iterations than this."""
@@ -175,9 +217,8 @@ class FittedQIteration:
             return self.horizon
         return 1 if self.discount == 0 else max(10, int(np.ceil(np.log(FORGOTTEN) / np.log(self.discount))))
 
-    def _grow(self, given: _Samples, inputs: Floats, targets: Floats, seed: int) -> Forest:
-        return grow_forest(
-            inputs,
+    def _grow(self, inputs: SharedInputs, targets: Floats, given: QSamples, seed: int, tell: Tell) -> Forest:
+        return inputs.grow(
             targets,
             n_estimators=self.n_estimators,
             max_features=self.max_features,
@@ -185,18 +226,36 @@ class FittedQIteration:
             min_variance=self.min_variance,
             score=self.score,
             grid=given.grid,
-            periodic=given.transitions.periodic,
-            box=given.box,
             random_state=seed,
-            n_jobs=self.n_jobs,
+            tell=tell,
         )
 
-    def _watched(self, transitions: Transitions, source: _Source, seed: int) -> _Samples:
+    def _watched(self, given: QSamples, source: _Source, seed: int, executor: Executor) -> QSamples:
         """The samples whose values tell how learning goes: the given ones, and some of the model's if they are few."""
-        missing = min(source.number, WATCHED_SAMPLES - len(transitions))
+        missing = min(source.number, WATCHED_SAMPLES - len(given.transitions))
         if missing <= 0:
-            return _Samples(transitions)
-        return _Samples(Transitions.concatenate([transitions, source.model.sample(missing, random_state=seed)]))
+            return given
+        drawn = source.model.sample(missing, random_state=seed)
+        return QSamples(Transitions.concatenate([given.transitions, drawn]), executor, "watched")
+
+    def _checkpoint(
+        self, transitions: Transitions, seed: int, start: Floats | None, optimism: Optimism | None, most: int | None
+    ) -> Any:
+        """The folder of this fit, to be left when it ends; None where nothing is kept."""
+        if self.checkpoint_dir is None:
+            return nullcontext()
+        if optimism is not None:
+            raise ValueError("checkpoint_dir: goes with fit alone, must be None while exploring")
+        warm = None if self.warm_start is None else self.warm_start.forest
+        settings = {
+            "learner": result_settings(self),
+            "seed": seed,
+            "samples": samples_digest(transitions),
+            "warm_start": forest_digest(warm),
+            "start": None if start is None else array_digest({"start": start}),
+            "most": most,
+        }
+        return QCheckpoint.open(self.checkpoint_dir, settings, any_seed=self.random_state is None)
 
     def _source(self, transitions: Transitions, seed: int) -> _Source:
         if self.resample is None:
@@ -217,58 +276,6 @@ class _Source(NamedTuple):
     model: Any
     number: int
     report: Resampling | None
-
-
-@dataclass(frozen=True)
-class _Samples:
-    """What stays the same of samples: their inputs (s, a), the box, and where the maximum is needed."""
-
-    transitions: Transitions
-
-    def __post_init__(self) -> None:
-        set_field = object.__setattr__.__get__(self)
-        box = np.concatenate([self.transitions.state_box(), bounds(self.transitions.action_space)])
-        set_field("inputs", np.concatenate([self.transitions.states, self.transitions.actions], axis=1))
-        set_field("box", box)
-        set_field("single", self.transitions.actions.shape[1] == 1)
-        set_field("grid", {len(box) - 1: ACTION_GRID} if self.single and box[-1, 0] < box[-1, 1] else None)
-        set_field("living", ~self.transitions.terminals)
-
-    inputs: Floats = field(init=False)
-    box: Floats = field(init=False)
-    single: bool = field(init=False)
-    """Whether there is one action dimension: the maximum over several costs a millisecond a state"""
-    grid: dict[int, int] | None = field(init=False)
-    living: Any = field(init=False)
-
-    def values(self, q: QFunction | None, settings: FittedQIteration) -> Floats:
-        """max_a Q(s', a) where s' is not terminal."""
-        ahead = self.transitions.next_states[self.living]
-        if q is None or len(ahead) == 0:
-            return np.zeros(len(ahead))
-        return q.maxima(ahead, settings.n_jobs).value
-
-    def started(self, values: Floats) -> Floats:
-        """Values to begin with, checked."""
-        n_living = int(np.count_nonzero(self.living))
-        if values.shape != (n_living,):
-            raise ValueError(f"start: has shape {values.shape}, must have shape ({n_living},)")
-        return values
-
-    def targets(self, values: Floats, discount: float) -> Floats:
-        y = self.transitions.rewards.copy()
-        y[self.living] += discount * values
-        return y
-
-
-def joined(forests: Iterable[Forest]) -> Forest:
-    """One forest of all trees; the average of forests of the same size."""
-    parts = [forest.arrays for forest in forests]
-    offsets = [np.zeros(1, dtype=np.int64)]
-    for part in parts:
-        offsets.append(offsets[-1][-1] + part["node_offsets"][1:])
-    whole = {name: np.concatenate([part[name] for part in parts]) for name in ("feature", "split", "child")}
-    return Forest.from_arrays(**whole, node_offsets=np.concatenate(offsets), box=parts[0]["box"])
 
 
 def _report(h: int, old: Floats, new: Floats, forest: Forest, seconds: float) -> QIteration:

@@ -7,7 +7,7 @@ done by the native core; the objects here hold it, check what comes in and never
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, overload
 
@@ -151,6 +151,17 @@ class Forest:
         if not chosen:
             raise ValueError(f"index: {index!r} leaves no tree of {len(self)}")
         return Forest(_core.select_trees(self._native, chosen))
+
+    @staticmethod
+    def join(parts: Sequence[Forest]) -> Forest:
+        """All trees of several forests, in their order; of forests of one size it is the average."""
+        if not parts:
+            raise ValueError("parts: is empty, must hold at least one Forest")
+        return parts[0] if len(parts) == 1 else Forest(_core.join_forests([part._native for part in parts]))
+
+    def release_search(self) -> None:
+        """Gives back what `best_action` keeps from call to call, as much memory as the forest itself takes."""
+        self._native.release_search()
 
     def __repr__(self) -> str:
         return (
@@ -315,32 +326,67 @@ def grow_forest(
     weights = None
     if sample_weight is not None:
         rows, targets, weights = _weighted(rows, targets, sample_weight)
-    n, dims = rows.shape
-    linear = one_of("leaf_model", leaf_model, ("constant", "linear")) == "linear"
+    dims = rows.shape[1]
     sides = np.stack([rows.min(axis=0), rows.max(axis=0)], axis=1) if box is None else box_array("box", box, dims)
-    _check_inside_box(rows, sides)
+    check_inside_box(rows.T, sides)
+    period = period_rows(periodic, dims, rows)
+    rules = growth_rules(
+        len(rows),
+        sides,
+        period,
+        n_estimators=n_estimators,
+        max_features=max_features,
+        min_samples_leaf=min_samples_leaf,
+        min_variance=min_variance,
+        leaf_model=leaf_model,
+        grid=grid,
+        random_state=random_state,
+        first_tree=first_tree,
+    )
     native = _core.grow_forest(
         columns=np.ascontiguousarray(rows.T),
         y=targets,
-        score=_score_values(score, targets),
+        score=score_values(score, targets),
         weight=weights,
-        box=sides,
-        grid=_grid_rows(grid, sides),
-        period=period_rows(periodic, dims, rows),
-        n_trees=whole_number("n_estimators", n_estimators, at_least=1, at_most=2**20),
-        max_features=dims
-        if max_features is None
-        else whole_number("max_features", max_features, at_least=1, at_most=dims),
-        min_samples_leaf=default_min_samples_leaf(n, dims, leaf_model)
-        if min_samples_leaf is None
-        else whole_number("min_samples_leaf", min_samples_leaf, at_least=1, at_most=2**62),
-        min_variance=real_number("min_variance", min_variance, at_least=0.0),
-        linear=linear,
-        seed=seed_number("random_state", random_state),
-        first_tree=whole_number("first_tree", first_tree, at_least=0),
         n_threads=threads(n_jobs),
+        **rules,
     )
     return Forest(native)
+
+
+def growth_rules(
+    n_samples: int,
+    box: Floats,
+    period: Floats,
+    *,
+    n_estimators: int,
+    max_features: int | None = None,
+    min_samples_leaf: int | None = None,
+    min_variance: float = 0.0,
+    leaf_model: LeafModel = "constant",
+    grid: Mapping[int, int] | None = None,
+    random_state: int | np.random.Generator | None = 0,
+    first_tree: int = 0,
+) -> dict[str, Any]:
+    """What the core's `grow_forest` is told besides the samples and the threads, checked."""
+    dims = len(box)
+    linear = one_of("leaf_model", leaf_model, ("constant", "linear")) == "linear"
+    return {
+        "box": box,
+        "grid": _grid_rows(grid, box),
+        "period": period,
+        "n_trees": whole_number("n_estimators", n_estimators, at_least=1, at_most=2**20),
+        "max_features": dims
+        if max_features is None
+        else whole_number("max_features", max_features, at_least=1, at_most=dims),
+        "min_samples_leaf": default_min_samples_leaf(n_samples, dims, leaf_model)
+        if min_samples_leaf is None
+        else whole_number("min_samples_leaf", min_samples_leaf, at_least=1, at_most=2**62),
+        "min_variance": real_number("min_variance", min_variance, at_least=0.0),
+        "linear": linear,
+        "seed": seed_number("random_state", random_state),
+        "first_tree": whole_number("first_tree", first_tree, at_least=0),
+    }
 
 
 def default_min_samples_leaf(n_samples: int, n_inputs: int, leaf_model: str) -> int:
@@ -372,7 +418,8 @@ def asinh_score(y: Floats) -> Floats:
     return np.arcsinh((y - centre) / spread)
 
 
-def _score_values(score: Score, targets: Floats) -> Floats | None:
+def score_values(score: Score, targets: Floats) -> Floats | None:
+    """What splits are chosen by in place of the targets; None: by the targets."""
     if score is None:
         return None
     if score == "asinh":
@@ -412,11 +459,12 @@ def _weighted(rows: Floats, targets: Floats, sample_weight: ArrayLike) -> tuple[
     return rows[kept], targets[kept], weights[kept]
 
 
-def _check_inside_box(rows: Floats, box: Floats) -> None:
-    low, high = rows.min(axis=0), rows.max(axis=0)
-    for d, (lo, hi) in enumerate(box):
-        if low[d] < lo or high[d] > hi:
-            raise ValueError(f"X: input {d} has values in [{low[d]}, {high[d]}], outside its box [{lo}, {hi}]")
+def check_inside_box(columns: Iterable[Floats], box: Floats) -> None:
+    """Refuses columns of X that leave their side of the box."""
+    for d, (column, (lo, hi)) in enumerate(zip(columns, box, strict=True)):
+        low, high = column.min(), column.max()
+        if low < lo or high > hi:
+            raise ValueError(f"X: input {d} has values in [{low}, {high}], outside its box [{lo}, {hi}]")
 
 
 def _integers(name: str, value: ArrayLike, dtype: type[np.signedinteger[Any]]) -> NDArray[Any]:

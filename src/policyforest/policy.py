@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from policyforest.inspection import ActionRange, Check, Sensitivity
 
 Outside = Literal["nearest", "raise"]
+# Of fields that say how something is learned, not what: where it runs, what it keeps on the way, whom it tells.
+HOW = {"how": True}
 
 
 @dataclass(frozen=True)
@@ -58,9 +60,16 @@ class PolicyInfo:
 
 
 def plain_settings(learner: Any) -> dict[str, Any]:
-    """The numbers and words among the fields of a dataclass."""
-    values = {f.name: getattr(learner, f.name) for f in fields(learner)}
+    """The numbers and words among the fields of a dataclass that say what is learned."""
+    values = {f.name: getattr(learner, f.name) for f in fields(learner) if f.metadata != HOW}
     return {k: v for k, v in values.items() if v is None or isinstance(v, bool | int | float | str)}
+
+
+def result_settings(learner: Any) -> dict[str, Any]:
+    """The settings that the result depends on: neither the seed, which is kept apart, nor the threads."""
+    if callable(getattr(learner, "score", None)):
+        raise ValueError("score: is a function, must be a word or None for a run whose settings are kept")
+    return {k: v for k, v in plain_settings(learner).items() if k not in ("random_state", "n_jobs")}
 
 
 @dataclass(frozen=True)

@@ -49,12 +49,12 @@ class QFunction:
 
     def maxima(self, states: ArrayLike, n_jobs: int | None = None) -> BestActions:
         """The best actions, their values and boxes, for rows of states; see `Forest.best_action`."""
-        return self.forest.best_action(
-            self._states(states),
-            search=self.settings.action_search,
-            max_leaves=self.settings.max_leaves,
-            n_jobs=self.settings.n_jobs if n_jobs is None else n_jobs,
-        )
+        return self.maximiser()(states, self.settings.n_jobs if n_jobs is None else n_jobs)
+
+    def maximiser(self) -> Maximiser:
+        """What finds the maxima, without the samples."""
+        n_states, settings = self.transitions.states.shape[1], self.settings
+        return Maximiser(self.forest, n_states, self.transitions.periodic, settings.action_search, settings.max_leaves)
 
     def policy(self) -> GreedyPolicy:
         """pi(s) = arg max_a Q(s, a), searched anew at each call: the paper's "FQI"."""
@@ -86,6 +86,21 @@ def states_in_box(states: ArrayLike, box: Floats, periodic: Mapping[int, tuple[f
         rows = rows.copy()
         rows[:, d] = np.where((x >= lo) & (x <= hi), x, np.clip(turned, lo, hi))
     return np.clip(rows, box[:, 0], box[:, 1])
+
+
+@dataclass(frozen=True, eq=False)
+class Maximiser:
+    """The best actions by a Q forest: what is sent to where they are searched."""
+
+    forest: Forest
+    n_states: int
+    periodic: Mapping[int, tuple[float, float]]
+    search: SearchMode
+    max_leaves: int
+
+    def __call__(self, states: ArrayLike, n_jobs: int | None = 1) -> BestActions:
+        rows = states_in_box(states, self.forest.box[: self.n_states], self.periodic)
+        return self.forest.best_action(rows, search=self.search, max_leaves=self.max_leaves, n_jobs=n_jobs)
 
 
 @dataclass(frozen=True, eq=False)

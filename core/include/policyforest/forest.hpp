@@ -74,6 +74,8 @@ class Forest {
          Box box);
   // Joins trees that this library made, giving back the memory of each as it goes.
   Forest(std::vector<Tree> trees, Box box);
+  // All trees of forests over the same inputs, at least one, with leaves of one kind; the box is the first one's.
+  explicit Forest(std::span<const Forest* const> parts);
 
   std::size_t n_trees() const { return node_offsets_.size() - 1; }
   std::size_t n_inputs() const { return box_.dims(); }

@@ -21,7 +21,7 @@ namespace policyforest {
 struct TrainingSet {
   std::size_t n_samples, n_inputs;
   const double* x;       // n_inputs columns of n_samples numbers each
-  const double* y;
+  const double* y;       // right behind x, and samples sorted by the first input that is not periodic: not copied
   const double* score;   // what splits are chosen by, in place of y (null: y itself)
   const double* weight;  // positive (null: all 1)
 };

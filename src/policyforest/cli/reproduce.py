@@ -12,9 +12,12 @@ import typer
 
 from policyforest.arguments import one_of, threads
 from policyforest.cli.output import Json, note, print_json, print_table
+from policyforest.executors import Executor, Processes, Ray, Threads
 
 if TYPE_CHECKING:
     from policyforest.paper.cells import Study
+
+EXECUTORS = ("threads", "processes", "ray")
 
 
 def reproduce(
@@ -23,6 +26,12 @@ def reproduce(
     ] = None,
     scale: Annotated[str, typer.Option(help="'quick': a few seeds; 'paper': as many as the paper has.")] = "quick",
     workers: Annotated[int, typer.Option(help="Processes; -1 for all cores. The result does not depend on them.")] = -1,
+    executor: Annotated[
+        str, typer.Option(help=f"What computes the cells: {', '.join(EXECUTORS)}. The result does not depend on it.")
+    ] = "processes",
+    address: Annotated[
+        str | None, typer.Option(help="With --executor ray: host:port of the cluster's head.  [default: a local one]")
+    ] = None,
     out: Annotated[Path, typer.Option(help="Where finished cells are kept, and figures drawn.")] = Path("results"),
     listed: Annotated[bool, typer.Option("--list", help="Say what each is, costs and how far it is.")] = False,
     json: Json = False,
@@ -35,6 +44,9 @@ def reproduce(
     from policyforest.paper.registry import EXHIBITS
 
     one_of("scale", scale, ("quick", "paper"))
+    one_of("executor", executor, EXECUTORS)
+    if address is not None and executor != "ray":
+        raise ValueError(f"--address: is {address}, must be left out without --executor ray")
     for name in names or []:
         one_of("NAME", name, (*EXHIBITS, *STUDIES, "all"))
     if listed or not names:
@@ -44,9 +56,16 @@ def reproduce(
     chosen = [s for s in STUDIES.values() if not s.on_request] if "all" in names else _studies(names)
     if "all" in names:
         chosen = _computable(chosen, out, scale)
-    with _progress(quiet=json) as tell:
-        run_studies(chosen, out, scale=scale, workers=threads(workers), done=tell)
+    with _executor(executor, workers, address) as runner, _progress(quiet=json) as tell:
+        run_studies(chosen, out, scale=scale, executor=runner, done=tell)
     _write(out, scale, wanted, json)
+
+
+def _executor(name: str, workers: int, address: str | None) -> Executor:
+    """Cells take one processor each; of a cluster, all of them."""
+    if name == "ray":
+        return Ray(address)
+    return Threads(1) if name == "threads" or threads(workers) == 1 else Processes(workers)
 
 
 def _studies(names: Sequence[str]) -> list[Study]:

@@ -23,16 +23,17 @@ from numpy.typing import ArrayLike
 
 from policyforest.arguments import Floats, whole_number
 from policyforest.episodes import Episode, random_streams
+from policyforest.executors.interface import Executor
 from policyforest.exploration.explorers import Behaviour, Explorer, Kind, uniform_action
 from policyforest.exploration.loop import learn
-from policyforest.exploration.planner import Plan, PlanInput, Planner, checked_r_max, knownness_box, learner_settings
+from policyforest.exploration.planner import Plan, PlanInput, Planner, checked_r_max, knownness_box
 from policyforest.exploration.problem import Problem, System
 from policyforest.exploration.recorder import Recorder
 from policyforest.exploration.run_directory import EpisodeReport, RunDirectory
 from policyforest.exploration.selection import Learned, best_by_validation, best_on_samples, policies
 from policyforest.fitted_policy import FittedPolicyForest
 from policyforest.knownness import KnownnessForest
-from policyforest.policy import Policy
+from policyforest.policy import Policy, result_settings
 from policyforest.transitions import Transitions
 
 
@@ -260,7 +261,7 @@ class ExploringAgent:
             "problem": self.problem.settings(),
             "explorer": asdict(self.explorer),
             "planner": self.planner.settings(),
-            "final": learner_settings(self.final) | {"q": learner_settings(self.final.q_learner)},
+            "final": result_settings(self.final) | {"q": result_settings(self.final.q_learner)},
             "r_max": self.r_max,
             "seed": self.seed,
             "max_steps": self.max_steps,
@@ -280,9 +281,11 @@ class ExploringAgent:
         learn(self, episodes, total_timesteps, callback, progress_bar)
         return self
 
-    def policies(self, n: int = 10, *, callback: Learned | None = None) -> list[Policy]:
+    def policies(
+        self, n: int = 10, *, callback: Learned | None = None, executor: Executor | None = None
+    ) -> list[Policy]:
         """n different Fitted Policy Forests from the gathered samples, without optimism; `callback(learned, n)` is
-        called after each.
+        called after each. With an `executor` (`policyforest.executors`) several are learned at once, to the same bits.
 
         Where plans go on from one another, so do these: they begin with the last Q function without optimism, and take
         as many iterations as such a plan may."""
@@ -290,13 +293,20 @@ class ExploringAgent:
         if self.planner.warm_start and last is not None:
             horizon = self.planner.most_warm_iterations or learner.q_learner.horizon
             learner = replace(learner, q_learner=replace(learner.q_learner, warm_start=last.q, horizon=horizon))
-        return policies(learner, self.transitions, n, self.seed, callback)
+        return policies(learner, self.transitions, n, self.seed, callback, executor)
 
-    def best_policy(self, n: int = 10, validation_episodes: int = 10, *, callback: Learned | None = None) -> Policy:
+    def best_policy(
+        self,
+        n: int = 10,
+        validation_episodes: int = 10,
+        *,
+        callback: Learned | None = None,
+        executor: Executor | None = None,
+    ) -> Policy:
         """The best of n policies: by `validation_episodes` episodes each, as the paper proposes; without an
         environment, by fitted Q evaluation on the samples."""
         whole_number("validation_episodes", validation_episodes, at_least=1)
-        candidates = self.policies(n, callback=callback)
+        candidates = self.policies(n, callback=callback, executor=executor)
         if self.env is None:
             return best_on_samples(candidates, self.transitions, self.planner.q_learner)
         return best_by_validation(candidates, self.env, validation_episodes, self.seed)

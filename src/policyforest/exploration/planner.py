@@ -25,7 +25,7 @@ from policyforest.fitted_policy import FittedPolicyForest
 from policyforest.fitted_q import FittedQIteration, Optimism
 from policyforest.forests import Forest
 from policyforest.knownness import Form, KnownnessForest
-from policyforest.policy import Policy, plain_settings
+from policyforest.policy import Policy, plain_settings, result_settings
 from policyforest.q_function import QFunction
 from policyforest.spaces import bounds
 from policyforest.transitions import Transitions
@@ -71,7 +71,7 @@ class Planner:
     def settings(self) -> dict[str, Any]:
         """Plain data: all that a plan depends on."""
         own = plain_settings(self)
-        return own | {"q": learner_settings(self.q_learner), "policy": learner_settings(self.policy_learner)}
+        return own | {"q": result_settings(self.q_learner), "policy": result_settings(self.policy_learner)}
 
     def knownness_forest(self, box: Floats, seed: int) -> KnownnessForest:
         """An empty one."""
@@ -172,10 +172,3 @@ def knownness_box(samples: Transitions) -> Floats:
 
 def checked_r_max(r_max: float | None) -> float | None:
     return None if r_max is None else real_number("r_max", r_max)
-
-
-def learner_settings(learner: Any) -> dict[str, Any]:
-    """The settings that the result depends on: neither the seed, which is the plan's, nor the threads."""
-    if callable(getattr(learner, "score", None)):
-        raise ValueError("score: is a function, must be a word or None for a run whose settings are kept")
-    return {k: v for k, v in plain_settings(learner).items() if k not in ("random_state", "n_jobs")}

@@ -14,7 +14,8 @@ from policyforest.exploration.agent import ExploringAgent
 from policyforest.exploration.explorers import EpsilonSchedule, Explorer
 from policyforest.exploration.planner import Planner
 from policyforest.exploration.problem import Problem
-from policyforest.exploration.run_directory import RunDirectory, differences
+from policyforest.exploration.run_directory import RunDirectory
+from policyforest.files import differences
 from policyforest.fitted_policy import FittedPolicyForest
 from policyforest.fitted_q import FittedQIteration
 

@@ -14,26 +14,22 @@ so settings and episodes are the whole state. A last file that is damaged is set
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any
-
-import numpy as np
 
 from policyforest.arguments import Floats
 from policyforest.episodes import Episode
 from policyforest.exploration.explorers import Kind
-from policyforest.files import replacing
+from policyforest.files import array_digest, flush, locked, replacing
 from policyforest.tensor_files import Array, read_arrays, read_header, write_tensors
 
 FORMAT = "policyforest run"
 VERSION = 1
-SETTINGS, LOG, LOCK = "settings.json", "log.jsonl", "lock"
+SETTINGS, LOG = "settings.json", "log.jsonl"
 
 
 @dataclass(frozen=True)
@@ -76,14 +72,14 @@ class RunDirectory:
         """A new run; a directory that holds one already is refused."""
         folder = Path(path)
         folder.mkdir(parents=True, exist_ok=True)
-        run = cls(folder, _locked(folder))
+        run = cls(folder, locked(folder, "run_dir"))
         if (folder / SETTINGS).exists():
             run.close()
             raise ValueError(f"run_dir: {folder} holds a run already, must be empty (pf.resume continues a run)")
         content = {"format": FORMAT, "version": VERSION, **settings}
         with replacing(folder / SETTINGS) as beside:
             beside.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n")
-        _flush(folder)
+        flush(folder)
         return run
 
     @classmethod
@@ -92,7 +88,7 @@ class RunDirectory:
         folder = Path(path)
         if not (folder / SETTINGS).is_file():
             raise FileNotFoundError(f"run_dir: {folder} holds no run ({SETTINGS} is missing)")
-        lock = _locked(folder)
+        lock = locked(folder, "run_dir")
         try:
             content = json.loads((folder / SETTINGS).read_text())
             if content["format"] != FORMAT or content["version"] != VERSION:
@@ -113,10 +109,10 @@ class RunDirectory:
             "episode": number,
             "terminal": episode.terminal,
             "next": next_kind,
-            "digest": _digest(arrays),
+            "digest": array_digest(arrays),
         }
         write_tensors(self._file(number), arrays, content)
-        _flush(self.path)
+        flush(self.path)
 
     def note(self, report: EpisodeReport) -> None:
         """A line in the log."""
@@ -137,7 +133,7 @@ class RunDirectory:
                 if number != numbers[-1]:
                     raise ValueError(f"run_dir: {self._file(number)} is damaged ({error})") from error
                 os.replace(self._file(number), self._file(number).with_suffix(".damaged"))
-                _flush(self.path)
+                flush(self.path)
 
     def shorten_log(self, n_episodes: int) -> None:
         """Drops the lines of episodes that are to be played again."""
@@ -160,50 +156,13 @@ class RunDirectory:
         return self.path / f"episode-{number:06}.safetensors"
 
 
-def differences(theirs: Any, ours: Any, name: str = "") -> list[str]:
-    """What two settings differ in, each with both values."""
-    if isinstance(theirs, Mapping) and isinstance(ours, Mapping):
-        keys = sorted({*theirs, *ours})
-        inner = (differences(theirs.get(k), ours.get(k), f"{name}.{k}" if name else k) for k in keys)
-        return [line for lines in inner for line in lines]
-    return [] if theirs == ours else [f"{name} is {theirs!r} there and {ours!r} here"]
-
-
-def _locked(folder: Path) -> IO[bytes]:
-    """The lock file, held until it is closed or the process ends, however it ends."""
-    file = (folder / LOCK).open("ab")
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        file.close()
-        raise BlockingIOError(f"run_dir: {folder} is in use by another process or agent") from error
-    return file
-
-
-def _flush(folder: Path) -> None:
-    """Makes renames within the folder durable."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def _read(path: Path, number: int) -> Record:
     with path.open("rb") as file:
         content, entries = read_header(file)
         arrays = read_arrays(file, entries)
     if content.get("format") != FORMAT or content.get("version") != VERSION or content.get("episode") != number:
         raise ValueError("it is not this episode of a run")
-    if content["digest"] != _digest(arrays):
+    if content["digest"] != array_digest(arrays):
         raise ValueError("its numbers have changed")
     episode = Episode(arrays["states"], arrays["actions"], arrays["rewards"], bool(content["terminal"]))
     return Record(episode, content["next"], arrays.get("start"))
-
-
-def _digest(arrays: Mapping[str, Array]) -> str:
-    digest = sha256()
-    for name in sorted(arrays):
-        digest.update(name.encode() + repr(arrays[name].shape).encode())
-        digest.update(np.ascontiguousarray(arrays[name]).tobytes())
-    return digest.hexdigest()

@@ -12,6 +12,7 @@ import numpy as np
 from policyforest.arguments import whole_number
 from policyforest.dynamics_forest import ENOUGH_SAMPLES
 from policyforest.evaluation import evaluate
+from policyforest.executors.interface import Executor, Threads
 from policyforest.fitted_policy import FittedPolicyForest
 from policyforest.fitted_q import FittedQIteration
 from policyforest.offline_evaluation import FittedQEvaluation
@@ -27,21 +28,33 @@ Learned = Callable[[int, int], None]
 
 
 def policies(
-    learner: FittedPolicyForest, samples: Transitions, n: int, seed: int, callback: Learned | None = None
+    learner: FittedPolicyForest,
+    samples: Transitions,
+    n: int,
+    seed: int,
+    callback: Learned | None = None,
+    executor: Executor | None = None,
 ) -> list[Policy]:
-    """n policies whose forests were grown with different seeds."""
+    """n policies whose forests were grown with different seeds, each by one task of `executor`."""
     number = whole_number("n", n, at_least=1)
     if learner.q_learner.resample == "auto" and len(samples) >= ENOUGH_SAMPLES:
         # The answer would be not to resample: do not fit a model n times to learn that.
         learner = replace(learner, q_learner=replace(learner.q_learner, resample=None))
     seeds = np.random.SeedSequence([seed, 1]).generate_state(number, np.uint64).tolist()
-    learned = []
-    for s in seeds:
-        one = replace(learner, random_state=s, q_learner=replace(learner.q_learner, random_state=s))
-        learned.append(one.fit(samples))
+    runner = executor or Threads(1)
+    learned: dict[int, Policy] = {}
+    for i, policy in runner.map(_policy, seeds, runner.share("policies", (learner, samples, executor is None))):
+        learned[i] = policy
         if callback is not None:
             callback(len(learned), number)
-    return learned
+    return [learned[i] for i in range(number)]
+
+
+def _policy(seed: int, n_jobs: int, shared: tuple[FittedPolicyForest, Transitions, bool]) -> Policy:
+    """One policy; `keeps_jobs`: on the threads that the learner was told to use, not on those of the task."""
+    learner, samples, keeps_jobs = shared
+    seeded: dict[str, int] = {"random_state": seed} if keeps_jobs else {"random_state": seed, "n_jobs": n_jobs}
+    return replace(learner, **seeded, q_learner=replace(learner.q_learner, **seeded)).fit(samples)  # type: ignore[arg-type]
 
 
 def best_by_validation(candidates: Sequence[Policy], env: gym.Env[Any, Any], episodes: int, seed: int) -> Policy:

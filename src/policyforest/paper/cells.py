@@ -7,20 +7,15 @@ was killed goes on where it was. A cell depends on its study and seed alone, so 
 from __future__ import annotations
 
 import json
-import os
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import chain
-from multiprocessing import get_context, parent_process
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, Literal
 
+from policyforest.executors import Executor, Processes, Threads
 from policyforest.files import replacing
 
 Result = Mapping[str, Any]
@@ -97,19 +92,29 @@ def _read(file: Path) -> Result:
     return result
 
 
-def run_cell(study: Study, seed: int, out: Path, scale: str = "paper") -> None:
-    """Computes one cell and keeps it."""
+Cell = tuple[Study, int, str]
+"""A study, a seed and the scale"""
+
+
+def run_cell(cell: Cell, n_jobs: int = 1) -> dict[str, Any]:
+    """Computes one cell, wherever this runs; its seconds are those of one thread, so it takes no more."""
     from policyforest import __version__
 
+    study, seed, scale = cell
     started = time.process_time()
     result = study.cell(seed, scale)
-    content = {
+    return {
         "study": study.name,
         "seed": seed,
         "version": __version__,
         "cpu_seconds": round(time.process_time() - started, 3),
         "result": result,
     }
+
+
+def keep_cell(cell: Cell, content: Mapping[str, Any], out: Path) -> None:
+    """Writes a finished cell to its file."""
+    study, seed, scale = cell
     study.folder(out, scale).mkdir(parents=True, exist_ok=True)
     with replacing(study.file(out, seed, scale)) as beside:
         beside.write_text(json.dumps(content, allow_nan=False) + "\n")
@@ -120,54 +125,30 @@ def run_studies(
     out: Path,
     *,
     scale: str,
-    workers: int,
+    workers: int = 1,
+    executor: Executor | None = None,
     done: Callable[[int, int, float], None] = lambda finished, total, left: None,
 ) -> None:
-    """Computes all missing cells; `done(finished, total, seconds left)` is called after each."""
-    cells = [(study, seed) for study in studies for seed in study.missing(out, scale)]
-    costs = [study.cost(scale) for study, _ in cells]
-    started, finished_cost = time.perf_counter(), 0.0
-    timed = [i for i, (study, _) in enumerate(cells) if study.kind in ("times", "comparisons")]
-    others = [i for i in range(len(cells)) if i not in set(timed)]
-    parts = [([cells[i] for i in part], [costs[i] for i in part]) for part in (others, timed)]
-    done_costs = chain(_run_all(*parts[0], out, scale, workers), _run_all(*parts[1], out, scale, workers=1))
-    for finished, cost in enumerate(done_costs, start=1):
-        finished_cost += cost
-        pace = (time.perf_counter() - started) / finished_cost
-        done(finished, len(cells), pace * (sum(costs) - finished_cost))
-
-
-def _run_all(
-    cells: Sequence[tuple[Study, int]], costs: Sequence[float], out: Path, scale: str, workers: int
-) -> Iterable[float]:
-    if workers == 1:
-        for (study, seed), cost in zip(cells, costs, strict=True):
-            run_cell(study, seed, out, scale)
-            yield cost
-        return
-    pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_follow_the_parent)
-    futures = {pool.submit(run_cell, s, seed, out, scale): cost for (s, seed), cost in zip(cells, costs, strict=True)}
+    """Computes all missing cells, by `executor` or else in `workers` processes; `done(finished, total, seconds left)`
+    is called after each."""
+    cells = [(study, seed, scale) for study in studies for seed in study.missing(out, scale)]
+    timed = [cell for cell in cells if cell[0].kind in ("times", "comparisons")]
+    others = [cell for cell in cells if cell not in timed]
+    whole, started, finished_cost = sum(study.cost(scale) for study, _, _ in cells), time.perf_counter(), 0.0
+    runner = executor or (Threads(1) if workers == 1 else Processes(workers))
     try:
-        for future in as_completed(futures):
-            future.result()
-            yield futures[future]
-    except BaseException:
-        # Cells that are half done are computed again some other day: nobody waits for them.
-        for process in list(pool._processes.values()):
-            process.terminate()
-        raise
+        # Times are of this machine, and of a cell that runs alone.
+        finished_cells = chain(_run_all(others, out, runner), _run_all(timed, out, Threads(1)))
+        for finished, (study, _, _) in enumerate(finished_cells, start=1):
+            finished_cost += study.cost(scale)
+            pace = (time.perf_counter() - started) / finished_cost
+            done(finished, len(cells), pace * (whole - finished_cost))
     finally:
-        pool.shutdown(cancel_futures=True)
+        if executor is None:
+            runner.close()
 
 
-def _follow_the_parent() -> None:
-    """A worker leaves interrupts to its parent, and ends with it: also with one that was killed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = parent_process()
-    assert parent is not None
-
-    def end_with(parent: BaseProcess) -> None:
-        parent.join()
-        os._exit(1)
-
-    threading.Thread(target=end_with, args=(parent,), daemon=True).start()
+def _run_all(cells: Sequence[Cell], out: Path, executor: Executor) -> Iterator[Cell]:
+    for i, content in executor.map(run_cell, cells):
+        keep_cell(cells[i], content, out)
+        yield cells[i]

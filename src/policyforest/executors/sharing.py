@@ -1,0 +1,41 @@
+"""Inputs on their way to other processes: a text of what they are, and their arrays, which are not copied there.
+
+Pickle's protocol 5 gives the arrays apart (PEP 574): they lie in a mapped file or in an object store, and all workers
+of a machine read the same memory. A worker puts an input together once and keeps it for the blocks that follow.
+"""
+
+from __future__ import annotations
+
+import pickle
+import uuid
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+# What this process has put together, by name: (key, value). A worker does one task at a time.
+_KEPT: dict[str, tuple[str, Any]] = {}
+
+
+class Label(NamedTuple):
+    """Which input it is: workers keep one value of a name, and a key tells values apart."""
+
+    name: str
+    key: str
+
+
+def taken_apart(
+    name: str, value: Any, dumps: Callable[..., bytes] = pickle.dumps
+) -> tuple[Label, bytes, list[memoryview]]:
+    """A label, the text, and the arrays' memory."""
+    arrays: list[pickle.PickleBuffer] = []
+    text = dumps(value, protocol=5, buffer_callback=arrays.append)
+    return Label(name, uuid.uuid4().hex), text, [array.raw() for array in arrays]
+
+
+def put_together(label: Label, text: bytes, arrays: Callable[[], Sequence[Any]]) -> Any:
+    """The value; `arrays` is called only where this process does not have it yet."""
+    key, value = _KEPT.get(label.name, ("", None))
+    if key != label.key:
+        _KEPT.pop(label.name, None)  # the old one's memory goes before the new one's comes
+        value = pickle.loads(text, buffers=arrays())
+        _KEPT[label.name] = label.key, value
+    return value
