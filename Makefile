@@ -5,6 +5,8 @@
 # make test-embedded   exported C on emulated processors; installs cross compilers and emulators
 # make test-ros   the ROS node on a real ROS 1 network; installs ROS from Debian's packages
 # make test-gazebo   the swing-up in Gazebo; needs Debian and root, 11 minutes and 2.8 GB the first time
+# make test-ray   learning on a Ray cluster of several local nodes that are killed; installs Ray
+# make bench-scaling   time and memory over samples and workers; writes docs/scaling.md
 # Each target sets up .venv by itself; a second run costs seconds.
 
 PYTHON ?= python3
@@ -14,7 +16,7 @@ CORE := $(wildcard core/src/* core/bindings/* core/include/policyforest/*) CMake
 CPP_TESTS := $(wildcard tests/cpp/*)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-cpp test-python test-embedded test-ros test-gazebo bench bench-export lint clean
+.PHONY: demo test test-cpp test-python test-embedded test-ros test-gazebo test-ray bench bench-export bench-scaling lint clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python -m policyforest.demo
@@ -24,7 +26,7 @@ test: lint test-cpp test-python
 test-cpp: build/cpp/.passed build/cpp-sanitized/.passed
 
 test-python: $(VENV)/.installed
-	$(BIN)/python -m pytest -n 2 tests --ignore=tests/embedded --ignore=tests/ros
+	$(BIN)/python -m pytest -n 2 tests --ignore=tests/embedded --ignore=tests/ros --ignore=tests/cluster
 
 test-embedded: $(VENV)/.installed
 	tests/embedded/install_tools.sh
@@ -40,12 +42,18 @@ test-gazebo: $(VENV)/.installed
 	$(BIN)/policyforest gazebo setup --yes
 	$(BIN)/python -m pytest tests/ros/test_gazebo.py
 
+test-ray: $(VENV)/.installed-ray
+	$(BIN)/python -m pytest tests/cluster
+
 bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/bench_core.py
 
 bench-export: $(VENV)/.installed-bench
 	tests/embedded/install_tools.sh
 	$(BIN)/python benchmarks/bench_export.py
+
+bench-scaling: $(VENV)/.installed-ray
+	$(BIN)/python benchmarks/scaling/run.py $(SCALING)
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check src tests benchmarks
@@ -70,6 +78,10 @@ $(VENV)/.installed: $(VENV)/.build-tools pyproject.toml $(CORE)
 
 $(VENV)/.installed-bench: $(VENV)/.installed
 	$(BIN)/pip install -q --no-build-isolation -Cbuild-dir=build/python -e ".[test,bench]"
+	touch $@
+
+$(VENV)/.installed-ray: $(VENV)/.installed
+	$(BIN)/pip install -q --no-build-isolation -Cbuild-dir=build/python -e ".[test,ray]"
 	touch $@
 
 build/cpp/.passed build/cpp-sanitized/.passed: build/%/.passed: $(VENV)/.build-tools $(CORE) $(CPP_TESTS)

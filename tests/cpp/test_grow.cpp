@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numeric>
 #include <random>
+#include <span>
 #include <vector>
 
 #include "check.hpp"
@@ -170,6 +171,38 @@ void check_same_bits(const TrainingSet& data, GrowParameters p) {
     const TreeView whole = forest.tree(k + 4), block = part.tree(k);
     CHECK(whole.nodes.size() == block.nodes.size() && whole.nodes[0].split == block.nodes[0].split);
   }
+  p.n_trees = 4;
+  p.first_tree = 0;
+  const Forest first = grow(data, p, box, 2);
+  const Forest* parts[] = {&first, &part};
+  const Forest joined{std::span<const Forest* const>(parts)};
+  CHECK(same_forest(forest, joined) && forest.leaf_offsets() == joined.leaf_offsets());
+}
+
+// Samples in the order of the first input, with y behind x in memory, are not copied, and give the same trees.
+void check_samples_in_order(const Samples& s, const GrowParameters& p) {
+  std::vector<std::size_t> order(s.n);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t i, std::size_t j) { return s.x[i] < s.x[j]; });
+  std::vector<double> table;
+  for (std::size_t d = 0; d < s.n_inputs; ++d)
+    for (const std::size_t i : order) table.push_back(s.at(i, d));
+  for (const std::size_t i : order) table.push_back(s.y[i]);
+  const TrainingSet sorted{s.n, s.n_inputs, table.data(), table.data() + s.n_inputs * s.n, nullptr, nullptr};
+  const std::vector<double> before = table, apart(table.end() - static_cast<std::ptrdiff_t>(s.n), table.end());
+  const Forest forest = grow(s.view(), p, unit_box(s.n_inputs), 1);
+  CHECK(same_forest(forest, grow(sorted, p, unit_box(s.n_inputs), 2)));
+  CHECK(table == before);
+  const TrainingSet elsewhere{s.n, s.n_inputs, table.data(), apart.data(), nullptr, nullptr};
+  CHECK(same_forest(forest, grow(elsewhere, p, unit_box(s.n_inputs), 1)));
+}
+
+void check_joining_what_differs() {
+  const Samples two = samples(50, 2, false, 1), three = samples(50, 3, false, 1);
+  const Forest a = grow(two.view(), {}, unit_box(2), 1), b = grow(three.view(), {}, unit_box(3), 1);
+  const Forest* parts[] = {&a, &b};
+  CHECK_INVALID(Forest{std::span<const Forest* const>(parts)});
+  CHECK_INVALID(Forest{std::span<const Forest* const>()});
 }
 
 void check_all_same_bits() {
@@ -180,6 +213,8 @@ void check_all_same_bits() {
     p.max_features = 2;
     check_same_bits(s.view(), p);
     check_same_bits(ties.view(), p);
+    check_samples_in_order(s, p);
+    check_samples_in_order(ties, p);
     check_same_bits(s.view(true, true), p);
     p.grids = {{0, 1, 0}, {0, 1, 0}, {0, 1, 64}};
     check_same_bits(s.view(true), p);
@@ -261,6 +296,7 @@ void check_uniform(std::size_t n, std::size_t n_min, std::size_t n_inputs, bool 
 int main() {
   check_all_rules();
   check_all_same_bits();
+  check_joining_what_differs();
   for (const std::size_t n : {2, 10, 60, 200, 1000})
     for (const bool ties : {false, true}) check_weights(n, ties);
   for (const bool skewed : {false, true}) {

@@ -129,6 +129,7 @@ def _connect(ray: Any, address: str | None, options: dict[str, Any]) -> None:
         ray.init(**{"address": "local", "include_dashboard": False, "log_to_driver": False} | options)
         return
     _require_answer(address)
+    os.environ.setdefault("RAY_gcs_server_port_wait_time_s", "1")  # one attempt, 40 s: Ray's default is 15 minutes
     try:
         ray.init(**{"address": address, "log_to_driver": False} | options)
     except (ConnectionError, RuntimeError, TimeoutError, ValueError) as error:

@@ -1,0 +1,150 @@
+"""docs/scaling.md from the measurements in docs/results/scaling: its tables, its plot, and the prediction."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from run import GROWTH, ROOT, STRONG, WEAK, Measurement
+
+PAGE, PLOT = ROOT / "docs" / "scaling.md", ROOT / "docs" / "images" / "scaling.png"
+BEGIN, END = "<!-- scaling: made by benchmarks/scaling/page.py -->\n", "<!-- end of scaling -->\n"
+TREES, INPUTS, STATES = 25, 3, 2
+# The cluster that is predicted: nodes, and bytes a second between them.
+NODES, CORES, NETWORK, SAMPLES = 100, 16, 1.25e9, 1_000_000_000
+
+Result = dict[str, Any]
+
+
+def read(measurements: Iterable[Measurement]) -> dict[Measurement, Result]:
+    """What has been measured of them."""
+    return {m: json.loads(m.file.read_text()) for m in measurements if m.file.exists()}
+
+
+def n_log_n(n: float) -> float:
+    return n * math.log(n)
+
+
+def ratio_to_n_log_n(result: Result, base: Result) -> float:
+    """How many times longer it takes than N log N says, from the base on."""
+    expected = base["seconds"] * n_log_n(result["samples"]) / n_log_n(base["samples"])
+    return float(result["seconds"] / expected)
+
+
+def growth_table(found: dict[Measurement, Result]) -> list[str]:
+    base = found.get(Measurement(100_000))
+    rows = ["| samples | one iteration | of it growth | against N log N from 100,000 | peak memory | leaves |"]
+    rows.append("|---:|---:|---:|---:|---:|---:|")
+    for result in found.values():
+        ratio = f"{ratio_to_n_log_n(result, base):.2f}×" if base else ""
+        rows.append(
+            f"| {result['samples']:,} | {result['seconds']:.2f} s | {result['growth_seconds']:.2f} s | {ratio} "
+            f"| {result['peak_bytes'] / 1e9:.2f} GB | {result['leaves']:,} |"
+        )
+    return rows
+
+
+def workers_table(found: dict[Measurement, Result]) -> list[str]:
+    rows = ["| samples | executor | workers | one iteration | shared an iteration | the bits of one machine |"]
+    rows.append("|---:|---|---:|---:|---:|---|")
+    digests = {result["samples"]: result["digest"] for m, result in found.items() if m.executor == "threads"}
+    for m, result in found.items():
+        moved = f"{result['bytes_shared'] / 1e6:.1f} MB" if m.executor == "ray" else ""
+        same = {True: "yes", False: "NO"}[digests.get(m.samples, result["digest"]) == result["digest"]]
+        rows.append(f"| {m.samples:,} | {m.executor} | {m.workers} | {result['seconds']:.2f} s | {moved} | {same} |")
+    return rows
+
+
+def required_table(found: dict[Measurement, Result]) -> list[str]:
+    def compare(a: Measurement, b: Measurement, value: Callable[[Result, Result], float]) -> str:
+        return f"{value(found[a], found[b]):.2f}×" if a in found and b in found else "not measured"
+
+    def times(a: Result, b: Result) -> float:
+        return float(a["seconds"] / b["seconds"])
+
+    n = 1_000_000
+    largest, base = Measurement(10_000_000), Measurement(100_000)
+    peak = f", peak {found[largest]['peak_bytes'] / 1e9:.2f} GB (at most 4)" if largest in found else ""
+    rows = ["| what | required | measured |", "|---|---|---|"]
+    speedup = compare(Measurement(100_000, workers=1), Measurement(100_000), times)
+    rows.append(f"| 2 threads against 1, one Q iteration, 100,000 samples | at least 1.7× faster | {speedup} |")
+    slower = compare(Measurement(n, "ray", 2), Measurement(n), times)
+    rows.append(f"| Ray with 2 workers against 2 threads, 1,000,000 samples | at most 1.3× slower | {slower} |")
+    grown = compare(largest, base, ratio_to_n_log_n)
+    rows.append(f"| 10,000,000 samples against N log N from 100,000 | at most 1.5× | {grown}{peak} |")
+    return rows
+
+
+def prediction(base: Result) -> list[str]:
+    """From one measurement to a billion samples on a hundred nodes."""
+    n, factor = SAMPLES, n_log_n(SAMPLES) / n_log_n(base["samples"])
+    core_growth = base["growth_seconds"] * base["workers"] / TREES * factor
+    core_values = (base["seconds"] - base["growth_seconds"]) * base["workers"] * factor
+    forest = base["forest_bytes"] * n / base["samples"] * math.log(base["samples"]) / math.log(n)
+    targets = 8 * n
+    growth, values = core_growth * -(-TREES // NODES), core_values / (NODES * CORES)
+    moved = (targets + forest) / NETWORK
+    store = 8 * n * (INPUTS + 1 + STATES) + forest
+    buffers = 3 * 8 * n * (INPUTS + 1)
+    rows = ["| part of an iteration | seconds | what it takes |", "|---|---:|---|"]
+    rows.append(f"| one tree, on one core of {TREES} of the {NODES} nodes | {growth:,.0f} | the other cores wait |")
+    rows.append(f"| maxima, on {NODES * CORES:,} cores | {values:,.0f} | blocks of states |")
+    rows.append(
+        f"| targets ({targets / 1e9:.0f} GB) and forest ({forest / 1e9:.0f} GB) to every node, and back "
+        f"| {2 * moved:,.0f} | {NETWORK * 8 / 1e9:.0f} Gbit/s, node to node |"
+    )
+    rows.append(f"| **an iteration** | **{growth + values + 2 * moved:,.0f}** | |")
+    rows += [
+        "",
+        f"A node that grows a tree needs a store of {store / 1e9:.0f} GB and buffers of {buffers / 1e9:.0f} GB.",
+        f"The driver needs about {(57 + 8 * (INPUTS + 1 + STATES) + 24) * n / 1e9:.0f} GB.",
+    ]
+    return rows
+
+
+def plot(found: dict[Measurement, Result]) -> None:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.5, 4.2), layout="constrained")
+    axes = figure.add_subplot()
+    sizes = [r["samples"] for r in found.values()]
+    axes.loglog(sizes, [r["seconds"] for r in found.values()], "o-", label="one iteration, 2 threads")
+    axes.loglog(sizes, [r["growth_seconds"] for r in found.values()], "s--", label="of it growth")
+    base = found.get(Measurement(100_000))
+    if base is not None:
+        line = [base["seconds"] * n_log_n(n) / n_log_n(base["samples"]) for n in sizes]
+        axes.loglog(sizes, line, ":", color="grey", label="N log N through 100,000")
+    axes.set_xlabel("samples")
+    axes.set_ylabel("seconds")
+    axes.grid(True, which="major", alpha=0.3)
+    axes.legend()
+    figure.savefig(PLOT, dpi=110)
+
+
+def main() -> None:
+    grown, workers = read(GROWTH), read([*STRONG, *WEAK])
+    everything = grown | workers
+    parts = [required_table(everything), growth_table(grown), workers_table(workers)]
+    if grown:
+        plot(grown)
+        parts[2:2] = [["![Seconds of an iteration over samples, both logarithmic](images/scaling.png)"]]
+        parts.append(prediction(list(grown.values())[-1]))
+    headings = [
+        "## What is required",
+        "## One machine",
+        "",
+        "## Many workers",
+        "## A billion samples on a hundred nodes",
+    ]
+    made = "\n".join("\n".join([*([h, ""] if h else []), *part, ""]) for h, part in zip(headings, parts, strict=False))
+    text = PAGE.read_text()
+    if text.count(BEGIN) != 1 or text.count(END) != 1:
+        raise ValueError(f"{PAGE.name}: must have the marks {BEGIN!r} and {END!r} once each")
+    before, _, rest = text.partition(BEGIN)
+    PAGE.write_text(before + BEGIN + "\n" + made + "\n" + END + rest.partition(END)[2])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""How far it goes: measures N log N, threads, processes and Ray, one process after another, and keeps what is done.
+
+    make bench-scaling                                          # up to a million samples, half an hour on two cores
+    python benchmarks/scaling/run.py --up-to 10000000           # the whole of it
+
+A finished measurement is a JSON file in docs/results/scaling and is not made again; `--again` makes all of them anew.
+Then the page docs/scaling.md and its plot are made from the files.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "docs" / "results" / "scaling"
+# Of the object store: the samples, targets, two forests and results, and as much again.
+STORE_BYTES_A_SAMPLE, LEAST_STORE = 250, 200_000_000
+
+
+@dataclass(frozen=True)
+class Measurement:
+    samples: int
+    executor: str = "threads"
+    workers: int = 2
+
+    @property
+    def file(self) -> Path:
+        return RESULTS / f"{self.executor}-{self.workers}-{self.samples}.json"
+
+
+GROWTH = [Measurement(n) for n in (10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000)]
+STRONG = [
+    *(Measurement(100_000, "threads", workers) for workers in (1, 2)),
+    *(Measurement(1_000_000, executor, w) for executor in ("threads", "processes", "ray") for w in (1, 2)),
+    *(Measurement(1_000_000, "ray", w) for w in (4, 8)),  # more workers than cores: what they cost
+]
+WEAK = [Measurement(250_000 * w, "ray", w) for w in (1, 2, 4)]
+
+
+def run(measurement: Measurement) -> None:
+    command = [sys.executable, str(Path(__file__).with_name("iteration.py"))]
+    command += ["--samples", str(measurement.samples), "--executor", measurement.executor]
+    command += ["--workers", str(measurement.workers)]
+    command += ["--store", str(max(LEAST_STORE, STORE_BYTES_A_SAMPLE * measurement.samples))]
+    printed = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    result = json.loads(printed.splitlines()[-1])
+    measurement.file.parent.mkdir(parents=True, exist_ok=True)
+    measurement.file.write_text(json.dumps(result, indent=1) + "\n")
+    print(f"{measurement.file.stem}: {result['seconds']:.1f} s an iteration, {result['peak_bytes'] / 1e9:.2f} GB")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--up-to", type=int, default=1_000_000, help="the most samples")
+    parser.add_argument("--again", action="store_true", help="measure what is there already, too")
+    parser.add_argument("--without-ray", action="store_true")
+    arguments = parser.parse_args()
+    for measurement in dict.fromkeys([*GROWTH, *STRONG, *WEAK]):
+        wanted = measurement.samples <= arguments.up_to
+        wanted &= not (arguments.without_ray and measurement.executor == "ray")
+        if wanted and (arguments.again or not measurement.file.exists()):
+            run(measurement)
+    subprocess.run([sys.executable, str(Path(__file__).with_name("page.py"))], check=True)
+
+
+if __name__ == "__main__":
+    main()
