@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -25,6 +26,7 @@ from policyforest.fitted_q import FittedQIteration, QIteration
 from policyforest.policy import PolicyInfo
 from policyforest.presets import named_problem, paper
 from policyforest.q_function import QFunction
+from policyforest.q_progress import QProgress
 from policyforest.transitions import Transitions
 
 METHODS = ("fpf-pwl", "fpf-pwc", "fqi", "bas", "fqi-discrete")
@@ -66,7 +68,7 @@ class Learner:
     problem: a short name or an id; it names the policy, and sets the discount where none is given.
     preset: "paper" for the settings of the paper, None for the defaults.
     seed, n_jobs: the random numbers of the forests, and threads; the result does not depend on the threads.
-    callback: called with a `QIteration` after each iteration of Fitted Q Iteration.
+    callback, progress, checkpoint_dir: of Fitted Q Iteration.
     """
 
     method: str = "fpf-pwl"
@@ -76,6 +78,8 @@ class Learner:
     seed: int = 0
     n_jobs: int | None = 1
     callback: Callable[[QIteration], None] | None = None
+    progress: Callable[[QProgress], None] | None = None
+    checkpoint_dir: str | os.PathLike[str] | None = None
 
     def __post_init__(self) -> None:
         one_of("method", self.method, METHODS)
@@ -83,6 +87,8 @@ class Learner:
             one_of("preset", self.preset, ("paper",))
             if self.method in BASELINES:
                 raise ValueError(f"preset: is {self.preset!r}, must be left out with the method {self.method!r}")
+        if self.checkpoint_dir is not None and self.method in BASELINES:
+            raise ValueError(f"checkpoint_dir: goes with Fitted Q Iteration, must be left out with {self.method!r}")
 
     def fit(self, data: Transitions, q: QFunction | None = None) -> Learned:
         """Learns from samples; a Q function that the same settings gave before is not learned again."""
@@ -98,7 +104,8 @@ class Learner:
             q_learner = FittedQIteration(random_state=self.seed, n_jobs=self.n_jobs)
             policy_learner = FittedPolicyForest(leaf_model, random_state=self.seed, n_jobs=self.n_jobs)
         # What the paper's preset says of the discount is the problem's own.
-        return replace(q_learner, discount=self._discount(), callback=self.callback), policy_learner
+        told = replace(q_learner, callback=self.callback, progress=self.progress, checkpoint_dir=self.checkpoint_dir)
+        return replace(told, discount=self._discount()), policy_learner
 
     def _fit_forest(self, data: Transitions, q: QFunction | None) -> Learned:
         q_learner, policy_learner = self.learners()

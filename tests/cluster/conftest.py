@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import tempfile
+from pathlib import Path
 
 FOLDER = tempfile.mkdtemp(prefix="pf-")  # Ray keeps sockets there, whose paths must be short
 os.environ |= {
@@ -15,6 +16,7 @@ os.environ |= {
     "RAY_AUTH_MODE": "disabled",
     "RAY_TMPDIR": FOLDER,
     "RAY_raylet_start_wait_time_s": "40",
+    "PYTHONPATH": str(Path(__file__).parents[1]),  # workers import the tasks of these tests
 }
 
 import pytest  # noqa: E402

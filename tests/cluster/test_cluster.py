@@ -57,21 +57,6 @@ def test_learning_and_extracting_give_the_bits_of_one_machine(nodes, data):
         assert executor.bytes_shared - moved > per_fit  # the samples once, targets, and one forest
 
 
-def test_nodes_that_die_cost_time_and_no_bit(nodes, data):
-    expected, told = learner(horizon=6).fit(data), []
-
-    def kill(progress):
-        told.append(progress)
-        if len(told) % 15 == 7 and nodes.killed < KILLS:  # in the middle of growing or of maximising
-            nodes.kill_one()
-
-    with nodes.executor() as executor:
-        q = learner(horizon=6, executor=executor, progress=kill).fit(data)
-    assert nodes.killed == KILLS
-    assert same(q.forest, expected.forest)
-    assert [it.value for it in q.history] == [it.value for it in expected.history]
-
-
 def die_once(block, n_jobs, folder):
     path = Path(folder) / str(block)
     if not path.exists():
@@ -198,3 +183,18 @@ def test_another_version_on_a_node_is_said_before_any_work(nodes, tmp_path):
             nodes.executor()
     finally:
         nodes.cluster.remove_node(other, allow_graceful=False)
+
+
+def test_nodes_that_die_cost_time_and_no_bit(nodes, data):
+    expected, told = learner(horizon=6).fit(data), []
+
+    def kill(progress):
+        told.append(progress)
+        if len(told) % 12 == 5 and nodes.killed < KILLS:  # in the middle of growing or of maximising
+            nodes.kill_one()
+
+    with nodes.executor() as executor:
+        q = learner(horizon=6, executor=executor, progress=kill).fit(data)
+    assert same(q.forest, expected.forest)
+    assert [it.value for it in q.history] == [it.value for it in expected.history]
+    assert nodes.killed == KILLS

@@ -71,6 +71,9 @@ def learn(
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the policy goes.")] = Path("policy.pforest"),
     save_data: Annotated[Path | None, typer.Option(help="Where the samples go, .npz or .parquet.")] = None,
     tensorboard: Annotated[Path | None, typer.Option(help="A folder for TensorBoard's training curves.")] = None,
+    checkpoint_dir: Annotated[
+        Path | None, typer.Option(help="A folder for each finished iteration; the same command goes on from there.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Learn a policy from samples and save it.
@@ -90,7 +93,7 @@ def learn(
             shown.iteration(iteration)
             written(iteration)
 
-        learner = Learner(method, name, discount, preset, seed, jobs, callback=tell)
+        learner = Learner(method, name, discount, preset, seed, jobs, tell, shown.block, checkpoint_dir)
         started = perf_counter()
         shown.stage("collecting samples")
         if data:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from policyforest.fitted_q import FittedQIteration, QIteration
+    from policyforest.q_progress import QProgress
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same result.")]
@@ -93,6 +94,9 @@ class Progress:
     def iterations(self, learner: FittedQIteration) -> None:
         """Fitted Q Iteration begins."""
 
+    def block(self, done: QProgress) -> None:
+        """Part of an iteration is done."""
+
     def iteration(self, done: QIteration) -> None:
         """One of its iterations has ended."""
 
@@ -113,6 +117,9 @@ class _TerminalProgress(Progress):
 
     def iterations(self, learner: FittedQIteration) -> None:
         self._bar.reset(self._task, description="learning Q", total=learner.most_iterations())
+
+    def block(self, done: QProgress) -> None:
+        self._bar.update(self._task, completed=done.iteration - 1 + done.done)
 
     def iteration(self, done: QIteration) -> None:
         text = f"learning Q, iteration {done.iteration}, mean value {done.value:.4g}"

@@ -42,6 +42,10 @@ class Executor(ABC):
     def close(self) -> None:  # noqa: B027 (threads have nothing to give back)
         """Gives back processes and connections."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """An executor does not travel: what it is part of finds the threads of the process where it arrives."""
+        return Threads, (self.n_jobs,)
+
     def __enter__(self) -> Self:
         return self
 

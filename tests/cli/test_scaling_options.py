@@ -1,0 +1,45 @@
+"""Options of the command line that say where work runs and what is kept on the way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from policyforest.cli import main
+from policyforest.policy_files import load
+
+QUICK = ["learn", "double-integrator", "--episodes", "20", "--preset", "paper", "--jobs", "1"]
+
+
+def run(*arguments: str | Path, code: int = 0) -> Any:
+    result = CliRunner().invoke(main, [str(a) for a in arguments])
+    assert result.exit_code == code, result.output + result.stderr
+    return result
+
+
+def test_learning_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
+    once, again = tmp_path / "once.pforest", tmp_path / "again.pforest"
+    run(*QUICK, "-o", once, "--checkpoint-dir", tmp_path / "q")
+    assert (tmp_path / "q" / "iteration-000010.safetensors").exists()
+    run(*QUICK, "-o", again, "--checkpoint-dir", tmp_path / "q")
+    states = [[0.5, 0.1], [-0.2, 0.3]]
+    assert (load(once).act_batch(states) == load(again).act_batch(states)).all()
+    refused = run(*QUICK, "--seed", "1", "-o", again, "--checkpoint-dir", tmp_path / "q", code=2)
+    assert "seed is 0 there and 1 here" in refused.stderr
+    with_bas = [*QUICK[:4], "--method", "bas", "-o", again, "--checkpoint-dir", tmp_path / "q"]
+    assert "checkpoint_dir: goes with Fitted Q Iteration" in run(*with_bas, code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--executor", "cloud"], "executor: is 'cloud', must be one of 'threads', 'processes', 'ray'"),
+        (["--address", "127.0.0.1:6379"], "--address: is 127.0.0.1:6379, must be left out without --executor ray"),
+    ],
+)
+def test_executors_that_cannot_be_are_refused(tmp_path: Path, options: list[str], words: str) -> None:
+    refused = run("reproduce", "double-integrator-paper", "--out", tmp_path, *options, code=2)
+    assert words in refused.stderr.replace("\n", " ")
