@@ -15,7 +15,9 @@ os.environ |= {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_AUTH_MODE": "disabled",
     "RAY_TMPDIR": FOLDER,
-    "RAY_raylet_start_wait_time_s": "40",
+    "RAY_raylet_start_wait_time_s": "300",  # Ray gives up a node after half a minute: too soon on a busy machine
+    "RAY_agent_register_timeout_ms": "300000",
+    "RAY_worker_register_timeout_seconds": "300",
     "PYTHONPATH": str(Path(__file__).parents[1]),  # workers import the tasks of these tests
 }
 
@@ -28,20 +30,9 @@ from ray.cluster_utils import Cluster  # noqa: E402
 from policyforest.executors import Ray  # noqa: E402
 
 STORE = 100_000_000
-ATTEMPTS = 8
 # Ray takes 127.0.0.1 for the address that other machines see; this one it leaves alone.
 LOOPBACK = "127.0.0.2"
 COMMON = {"object_store_memory": STORE, "node_ip_address": LOOPBACK}
-
-
-def started(start, *args, **how):
-    """Ray gives up a node whose helpers need more than half a minute to start; on a busy machine they may."""
-    for _ in range(ATTEMPTS):
-        try:
-            return start(*args, **how)
-        except Exception as error:
-            failure = error
-    raise failure
 
 
 class Nodes:
@@ -50,7 +41,7 @@ class Nodes:
     def __init__(self, n: int) -> None:
         quick = {"health_check_initial_delay_ms": 0, "health_check_period_ms": 500, "health_check_failure_threshold": 4}
         head = COMMON | {"num_cpus": 0, "include_dashboard": False, "_system_config": quick}
-        self.cluster = started(Cluster, initialize_head=True, head_node_args=head)
+        self.cluster = Cluster(initialize_head=True, head_node_args=head)
         self.nodes = [self.add() for _ in range(n)]
         self.killed = 0
 
@@ -62,7 +53,7 @@ class Nodes:
         return Ray(self.address, _node_ip_address=LOOPBACK, **how)
 
     def add(self, **how):
-        return started(self.cluster.add_node, num_cpus=1, **COMMON, **how)
+        return self.cluster.add_node(num_cpus=1, **COMMON, **how)
 
     def kill_one(self) -> None:
         """Ends the oldest node by the process ids of all that belongs to it, and starts another."""
