@@ -20,7 +20,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 import numpy as np
 
 from policyforest.arguments import Floats, one_of, real_number, seed_number, whole_number
-from policyforest.dynamics_forest import DynamicsForest, Resampling
+from policyforest.dynamics_forest import ENOUGH_SAMPLES, DynamicsForest, Resampling
 from policyforest.executors.interface import Executor, Threads
 from policyforest.files import array_digest
 from policyforest.forest_blocks import SharedInputs, Tell, silent
@@ -165,9 +165,14 @@ class FittedQIteration:
             while self._left(history, most, n_averaged) > 0:
                 started, h = time.perf_counter(), len(history) + 1
                 clock.begin(h)
+                if source.number == 0:  # the values are enough to go on, and growing needs the memory
+                    q = None
+                    last = last if n_averaged > 1 else deque(maxlen=1)
                 last.append(self._next(given, values, source, q, (seed + h) % 2**64, optimism, clock.trees))
                 q = QFunction(last[-1], transitions, self, tuple(history), source.report)
                 old, values = values, watched.values(q, clock.values)
+                if source.number == 0:
+                    q.forest.release_search()
                 history.append(_report(h, old, values, q.forest, time.perf_counter() - started))
                 if checkpoint is not None:
                     checkpoint.write(QState(history, list(last), values))
@@ -197,8 +202,6 @@ class FittedQIteration:
         """Q_h from Q_{h-1}, on the given samples, whose values come first, and on new ones from their model."""
         targets = given.targets(values[: given.n_living], self.discount)
         if source.number == 0 and optimism is None:
-            if q is not None:
-                q.forest.release_search()  # growing needs the memory
             return self._grow(given.shared_inputs, targets, given, seed, tell)
         inputs = given.inputs
         if source.number:
@@ -246,8 +249,11 @@ class FittedQIteration:
             return nullcontext()
         if optimism is not None:
             raise ValueError("checkpoint_dir: goes with fit alone, must be None while exploring")
+        from policyforest import __version__
+
         warm = None if self.warm_start is None else self.warm_start.forest
         settings = {
+            "policyforest": __version__,
             "learner": result_settings(self),
             "seed": seed,
             "samples": samples_digest(transitions),
@@ -258,7 +264,7 @@ class FittedQIteration:
         return QCheckpoint.open(self.checkpoint_dir, settings, any_seed=self.random_state is None)
 
     def _source(self, transitions: Transitions, seed: int) -> _Source:
-        if self.resample is None:
+        if self.resample is None or (self.resample == "auto" and len(transitions) >= ENOUGH_SAMPLES):
             return _Source(None, 0, None)
         model = DynamicsForest(random_state=seed, n_jobs=self.n_jobs).fit(transitions)
         number = model.recommended_samples() if self.resample == "auto" else self.resample

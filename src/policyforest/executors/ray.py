@@ -71,11 +71,11 @@ class Ray(Executor):
         return cpus // self.n_jobs
 
     def require(self, n_bytes: int) -> None:
-        """Every node that works needs the inputs in its own store."""
+        """Every node needs the inputs in its own store, the driver's first of all."""
         needed = whole_number("n_bytes", n_bytes, at_least=0)
         for node in _living(self._ray):
             room = int(node["Resources"].get("object_store_memory", 0))
-            if node["Resources"].get("CPU", 0) >= self.n_jobs and needed > STORE_SHARE * room:
+            if needed > STORE_SHARE * room:
                 raise ValueError(
                     f"executor: the object store of node {node['NodeManagerAddress']} has {room:,} bytes, the shared "
                     f"inputs need about {needed / STORE_SHARE:,.0f}; start Ray with a larger --object-store-memory"

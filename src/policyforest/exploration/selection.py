@@ -10,7 +10,6 @@ import gymnasium as gym
 import numpy as np
 
 from policyforest.arguments import whole_number
-from policyforest.dynamics_forest import ENOUGH_SAMPLES
 from policyforest.evaluation import evaluate
 from policyforest.executors.interface import Executor, Threads
 from policyforest.fitted_policy import FittedPolicyForest
@@ -37,9 +36,6 @@ def policies(
 ) -> list[Policy]:
     """n policies whose forests were grown with different seeds, each by one task of `executor`."""
     number = whole_number("n", n, at_least=1)
-    if learner.q_learner.resample == "auto" and len(samples) >= ENOUGH_SAMPLES:
-        # The answer would be not to resample: do not fit a model n times to learn that.
-        learner = replace(learner, q_learner=replace(learner.q_learner, resample=None))
     seeds = np.random.SeedSequence([seed, 1]).generate_state(number, np.uint64).tolist()
     runner = executor or Threads(1)
     learned: dict[int, Policy] = {}
