@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 FOLDER = tempfile.mkdtemp(prefix="pf-")  # Ray keeps sockets there, whose paths must be short
@@ -15,8 +16,7 @@ os.environ |= {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_AUTH_MODE": "disabled",
     "RAY_TMPDIR": FOLDER,
-    "RAY_raylet_start_wait_time_s": "300",  # Ray gives up a node after half a minute: too soon on a busy machine
-    "RAY_agent_register_timeout_ms": "300000",
+    "RAY_raylet_start_wait_time_s": "60",
     "RAY_worker_register_timeout_seconds": "300",
     "PYTHONPATH": str(Path(__file__).parents[1]),  # workers import the tasks of these tests
 }
@@ -53,6 +53,10 @@ class Nodes:
         return Ray(self.address, _node_ip_address=LOOPBACK, **how)
 
     def add(self, **how):
+        """Another node. Ray gives one up whose helpers take more than half a minute to start, as on a busy machine."""
+        for _ in range(4):
+            with suppress(Exception):
+                return self.cluster.add_node(num_cpus=1, **COMMON, **how)
         return self.cluster.add_node(num_cpus=1, **COMMON, **how)
 
     def kill_one(self) -> None:
