@@ -92,6 +92,8 @@ def _read(file: Path) -> Result:
     return result
 
 
+# Their cells hold times: of this machine, and of a cell that runs alone.
+ALONE = ("times", "comparisons")
 Cell = tuple[Study, int, str]
 """A study, a seed and the scale"""
 
@@ -132,12 +134,11 @@ def run_studies(
     """Computes all missing cells, by `executor` or else in `workers` processes; `done(finished, total, seconds left)`
     is called after each."""
     cells = [(study, seed, scale) for study in studies for seed in study.missing(out, scale)]
-    timed = [cell for cell in cells if cell[0].kind in ("times", "comparisons")]
-    others = [cell for cell in cells if cell not in timed]
+    timed = [cell for cell in cells if cell[0].kind in ALONE]
+    others = [cell for cell in cells if cell[0].kind not in ALONE]
     whole, started, finished_cost = sum(study.cost(scale) for study, _, _ in cells), time.perf_counter(), 0.0
     runner = executor or (Threads(1) if workers == 1 else Processes(workers))
     try:
-        # Times are of this machine, and of a cell that runs alone.
         finished_cells = chain(_run_all(others, out, runner), _run_all(timed, out, Threads(1)))
         for finished, (study, _, _) in enumerate(finished_cells, start=1):
             finished_cost += study.cost(scale)
