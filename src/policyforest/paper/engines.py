@@ -8,7 +8,6 @@ not, trials in the other engines leave its row out.
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -35,14 +34,14 @@ def open_engine(engine: str) -> gym.Env[Any, Any]:
 
 
 def explore_in_engine(
-    seed: int, *, engine: str, agent: str, episodes: int = EPISODES, run_dir: Path | None = None
+    seed: int, *, engine: str, agent: str, episodes: int = EPISODES, **settings: Any
 ) -> dict[str, Any]:
-    """A trial in one engine, and its chosen policy in the others; `run_dir` keeps its episodes, see `trial`."""
+    """A trial in one engine, and its chosen policy in the others; with the settings of `trial`."""
     env = open_engine(engine)
     try:
         discount = named_problem("swing-up").discount
-        settings: dict[str, Any] = {"discount": discount, "r_max": 0.0}
-        result, chosen = trial(env, seed, agent, episodes, EVALUATION_EPISODES, run_dir=run_dir, **settings)
+        settings |= {"discount": discount, "r_max": 0.0}
+        result, chosen = trial(env, seed, agent, episodes, EVALUATION_EPISODES, **settings)
     finally:
         env.close()
     for other in ENGINES:

@@ -71,6 +71,8 @@ def trial(
     else:
         explorer = make_agent(agent, env, seed=seed, run_dir=run_dir, **settings)
     explorer.learn(episodes=episodes)
+    if explorer.run is not None:
+        explorer.run.close()
     explored = time.process_time()
     policies = explorer.policies(n_policies)
     learned = time.process_time()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from policyforest.paper import STUDIES, batch, compare, times
+from policyforest.paper import STUDIES, batch, compare, engines, times
 from policyforest.paper.cells import Study
 
 
@@ -131,6 +131,14 @@ EXHIBITS = {
             "Tables 1 and 2",
             (),
             "parameters",
+            "table",
+        ),
+        Exhibit(
+            "table-engines",
+            "Online swing-up in MuJoCo, DART and Gazebo, and each chosen policy in the other engines",
+            "",
+            tuple(engines.STUDIES),
+            "engines",
             "table",
         ),
         Exhibit("table-limits", "What can be reached at all: dynamic programming", "", ("limits",), "limits", "table"),
