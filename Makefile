@@ -7,6 +7,8 @@
 # make test-gazebo   the swing-up in Gazebo; needs Debian and root, 11 minutes and 2.8 GB the first time
 # make test-ray   learning on a Ray cluster of several local nodes that are killed; installs Ray
 # make bench-scaling   time and memory over samples and workers; writes docs/scaling.md
+# make docs   the documentation as a site, in site/; needs no network once .venv is there
+# make test-ecosystem  our policies in Stable-Baselines3 and on Hugging Face's cards; installs PyTorch in a venv of its own
 # Each target sets up .venv by itself; a second run costs seconds.
 
 PYTHON ?= python3
@@ -16,7 +18,7 @@ CORE := $(wildcard core/src/* core/bindings/* core/include/policyforest/*) CMake
 CPP_TESTS := $(wildcard tests/cpp/*)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-cpp test-python test-embedded test-ros test-gazebo test-ray bench bench-export bench-scaling lint clean
+.PHONY: demo test test-cpp test-python test-embedded test-ros test-gazebo test-ray test-ecosystem docs bench bench-export bench-scaling lint clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python -m policyforest.demo
@@ -45,6 +47,12 @@ test-gazebo: $(VENV)/.installed
 test-ray: $(VENV)/.installed-ray
 	$(BIN)/python -m pytest tests/cluster
 
+test-ecosystem: $(VENV)-ecosystem/.installed
+	POLICYFOREST_ECOSYSTEM=1 $(VENV)-ecosystem/bin/python -m pytest tests/ecosystem
+
+docs: $(VENV)/.installed
+	$(BIN)/python -m mkdocs build --strict -q
+
 bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/bench_core.py
 
@@ -61,7 +69,7 @@ lint: $(VENV)/.installed
 	$(BIN)/mypy
 
 clean:
-	rm -rf build $(VENV) demo bench-results
+	rm -rf build $(VENV) $(VENV)-ecosystem site demo bench-results
 
 $(VENV)/.created:
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed")'
@@ -74,6 +82,15 @@ $(VENV)/.build-tools: $(VENV)/.created
 
 $(VENV)/.installed: $(VENV)/.build-tools pyproject.toml $(CORE)
 	$(BIN)/pip install -q --no-build-isolation -Cbuild-dir=build/python -e ".[test]"
+	touch $@
+
+# A venv that sees the packages of the other one and adds its own, which are large.
+$(VENV)-ecosystem/.installed: $(VENV)/.installed
+	$(PYTHON) -m venv $(VENV)-ecosystem
+	$(VENV)-ecosystem/bin/python -c 'import sysconfig, pathlib; here = pathlib.Path(sysconfig.get_path("purelib")); \
+	  there = str(here).replace("$(VENV)-ecosystem", "$(VENV)"); \
+	  (here / "policyforest_venv.pth").write_text(f"import site; site.addsitedir({there!r})\n")'
+	$(VENV)-ecosystem/bin/pip install -q "stable-baselines3>=2.4" "huggingface_hub>=0.24"
 	touch $@
 
 $(VENV)/.installed-bench: $(VENV)/.installed
