@@ -170,3 +170,16 @@ def test_states_outside_of_their_limits_are_terminal():
     here, action = np.array([0.1, 0.0]), np.array([0.0])
     assert judge(here, action, np.array([0.0, 10.5]))[1]
     assert not judge(here, action, np.array([0.0, 9.5]))[1]
+
+
+@FORMATS
+def test_the_readers_of_logs_read_the_same_samples(tmp_path, suffix):
+    import policyforest as pf
+
+    numbers = np.random.default_rng(2).uniform(-1, 1, (12, 3))
+    path = record(tmp_path / f"run{suffix}", [decision(*row) for row in numbers.tolist()])
+    ours, theirs = read_recording(path), pf.read_log(path).transitions
+    for name in ("states", "actions", "rewards", "next_states", "terminals"):
+        assert np.array_equal(getattr(ours, name), getattr(theirs, name)), name
+    assert ours.periodic == theirs.periodic
+    assert ours.action_space == theirs.action_space

@@ -180,7 +180,7 @@ def _steps(
         rows.time[:] *= unit
     assembly.degrees_to_radians(rows, degrees, columns)
     rows, duplicates = assembly.without_duplicates(rows, problems)
-    rows, intervals, gaps = assembly.with_gaps(rows, max_gap)
+    rows, intervals, gaps = assembly.with_gaps(rows, np.inf if rows.whole and max_gap is None else max_gap)
     if period is not None and kind != "rosbag" and len(rows):
         if rows.time is None:
             raise ValueError("period: needs a column with the time (time=…, --time)")

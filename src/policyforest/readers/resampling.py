@@ -43,12 +43,13 @@ class Series:
             row = np.searchsorted(self.times, (ticks + ends) / 2, side="right") - 1
             held: Floats = np.where(row >= 0, self.values[np.maximum(row, 0)], np.nan)
             return held
-        total = np.concatenate([[0.0], np.cumsum(self.values)])
         # Times are rounded when they are written: what is early by no more than that is on time.
         early = np.minimum(1e-6 * (ends - ticks), SLACK)
         first, last = np.searchsorted(self.times, ticks - early), np.searchsorted(self.times, ends - early)
         last[-1] = len(self.times) if len(ticks) > 1 else max(last[-1], 1)
-        summed: Floats = total[last] - total[first]
+        # Summed from `first` to `last` alone: a single reward keeps its bits, as it would not in differences of sums.
+        pairs = np.stack([first, last], axis=1).ravel()
+        summed: Floats = np.where(first < last, np.add.reduceat(np.append(self.values, 0.0), pairs)[::2], 0.0)
         return summed if kind == "sum" else (summed > 0).astype(np.float64)
 
 

@@ -85,8 +85,10 @@ def read_bag(
     series = {name: one.series() for name, one in fields.items()}
     _require_messages(path, series, fields, problems)
     ticks = _ticks(series, columns, period)
-    rows = _rows(path, series, columns, ticks, max_gap)
-    return (rows if told is None else replace(rows, action_space=told.action_space, periodic=told.periodic)), columns
+    rows = _rows(path, series, columns, ticks, np.inf if told is not None and max_gap is None else max_gap)
+    return (
+        rows if told is None else replace(rows, action_space=told.action_space, periodic=told.periodic, whole=True)
+    ), columns
 
 
 def _sources(wanted: Wanted) -> list[str]:

@@ -43,6 +43,8 @@ class Rows:
     action_space: Box | None = None
     periodic: dict[str, tuple[float, float]] = field(default_factory=dict)
     """Angles that the log itself tells of"""
+    whole: bool = False
+    """Whether the log itself tells where episodes end: a pause does not"""
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -73,6 +75,7 @@ class Rows:
             self.observation_space,
             self.action_space,
             self.periodic,
+            self.whole,
         )
 
 
