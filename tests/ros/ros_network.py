@@ -15,6 +15,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+# Seconds, for machines that have much else to do; nothing here waits that long when it works.
+PATIENCE = 90.0
 PARTS = Path(__file__).parent
 HAS_ROS = shutil.which("roscore") is not None and Path("/usr/lib/python3/dist-packages/std_srvs").is_dir()
 
@@ -36,7 +38,7 @@ class Network:
 
     def start_master(self) -> None:
         self.master = self._start(["roscore", "-p", str(self.port)], "roscore")
-        wait_until(lambda: _listens(self.port), "roscore to listen", 30.0)
+        wait_until(lambda: _listens(self.port), "roscore to listen")
 
     def stop_master(self) -> None:
         assert self.master is not None
@@ -71,13 +73,13 @@ def stop(process: subprocess.Popen[str], with_signal: int = signal.SIGINT) -> in
     if process.poll() is None:
         process.send_signal(with_signal)
         try:
-            process.wait(15)
+            process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             process.kill()
-    return process.wait(15)
+    return process.wait(PATIENCE)
 
 
-def wait_until(true: Callable[[], object], what: str, timeout: float = 20.0) -> None:
+def wait_until(true: Callable[[], object], what: str, timeout: float = PATIENCE) -> None:
     end = time.monotonic() + timeout
     while not true():
         assert time.monotonic() < end, f"waited {timeout:g} s for {what}"
@@ -93,3 +95,8 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+def overloaded() -> bool:
+    """Whether the machine has so much else to do that times say nothing of us."""
+    return os.getloadavg()[0] > 2.0 * len(os.sched_getaffinity(0))
