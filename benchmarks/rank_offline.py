@@ -1,6 +1,6 @@
 """How well `pf.evaluate_offline` ranks policies: 20 of mixed quality on each of the paper's three problems.
 
-    python benchmarks/rank_offline.py            # about two minutes; prints the table of docs/judging.md
+    python benchmarks/rank_offline.py --seed 0   # about two minutes of processor time; a column of docs/judging.md
 
 The policies differ in how many samples they were learned from and in the horizon of Fitted Q Iteration. They are judged
 on other samples than those, and then played; Spearman's rank correlation compares the two orders.
