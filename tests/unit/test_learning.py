@@ -291,7 +291,7 @@ def test_bad_parameters_are_named(changes, error):
 
 
 def test_only_transitions_can_be_learned_from():
-    with pytest.raises(TypeError, match="transitions: is ndarray, must be Transitions"):
+    with pytest.raises(TypeError, match="dataset: is a ndarray, must be Transitions"):
         learner().fit(np.zeros((5, 3)))
     with pytest.raises(TypeError, match="dataset: is a list, must be Transitions"):
         pf.FittedPolicyForest().fit([1, 2])
