@@ -131,5 +131,5 @@ def test_formulas_compute():
 
 @pytest.mark.parametrize("text", ["9**9**9", "1/w", "log(w)", "exp(1000 + w)"])
 def test_a_formula_without_a_finite_value_says_so(text):
-    with pytest.raises(ValueError, match="formula"):
+    with pytest.raises(ValueError, match=r"must be finite|exponent"):
         Formula(text, ["w"])({"w": 0.0})
