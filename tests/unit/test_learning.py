@@ -9,7 +9,7 @@ from gymnasium.spaces import Box
 import policyforest as pf
 from circle import PI, circle_samples
 from oracles.forest import Leaf, read_trees
-from policyforest import fitted_q
+from policyforest import q_samples
 
 ACTIONS = Box(-1.0, 1.0, (1,), np.float64)
 LINE = Box(-2.0, 2.0, (1,), np.float64)
@@ -117,7 +117,7 @@ def plain_fitted_q(data, settings):
             n_estimators=settings.n_estimators,
             min_samples_leaf=settings.min_samples_leaf,
             score=settings.score,
-            grid={1: fitted_q.ACTION_GRID},
+            grid={1: q_samples.ACTION_GRID},
             box=box,
             random_state=settings.random_state + h,
         )

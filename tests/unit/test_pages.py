@@ -67,7 +67,7 @@ def test_samples_must_be_the_policy_s(learned) -> None:
 
 @pytest.mark.parametrize(
     ("problem", "words"),
-    [("", "does not name"), ("this:Evil-v0", "imported"), ("Pendulum-v1", "policy"), ("No/Such-v0", "not found")],
+    [("", "does not name"), ("this:Evil-v0", "would import"), ("Pendulum-v1", "policy"), ("No/Such-v0", "not found")],
 )
 def test_a_policy_that_cannot_play_says_why(learned, problem: str, words: str) -> None:
     policy = with_problem(learned[0], problem)
