@@ -12,7 +12,7 @@ import policyforest as pf
 
 @dataclass
 class Episode:
-    """The fields of d3rlpy's episodes that are read; the real ones are tried in tests/ecosystem."""
+    """The fields of d3rlpy's episodes that are read; the real ones need PyTorch."""
 
     observations: np.ndarray
     actions: np.ndarray
