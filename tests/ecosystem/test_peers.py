@@ -36,7 +36,8 @@ def test_evaluate_policy_takes_vectors_of_environments(policy: pf.Policy) -> Non
 
     expected = pf.evaluate(policy, ENV, episodes=3).mean
     for kind in (DummyVecEnv, SubprocVecEnv):
-        vector = make_vec_env(ENV, n_envs=2, vec_env_cls=kind)
+        # The module before the colon is what new processes import.
+        vector = make_vec_env(f"policyforest:{ENV}", n_envs=2, vec_env_cls=kind)
         mean, _ = evaluate_policy(policy, vector, n_eval_episodes=4)
         vector.close()
         assert mean == pytest.approx(expected, abs=1e-6)
