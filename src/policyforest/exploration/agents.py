@@ -117,7 +117,8 @@ class DisagreementExploration(ExploringAgent):
     """Our own: actions drawn from the disagreement of the policy forest's trees, and optimism that fades.
 
     Why it works. (1) Where the trees of the policy forest disagree, what is best is not known yet, and where they agree
-    there is nothing to try: N(mean, standard deviation) of their answers explores just there, and fades by itself.
+    there is little to try: N(mean, standard deviation) of their answers explores just there, and fades by itself, down
+    to `LEAST_SPREAD`, without which noise would hide what an action does, and all trees would agree on something false.
     (2) Optimism finds rewards that nothing points to, such as a goal that was never reached; but the density ratio
     never saturates, and the optimism of MRE never ends. Here it fades twice: knownness is measured against at most
     `ENOUGH_POINTS` points, and ever fewer episodes are optimistic; the others exploit. Its value is R_max
