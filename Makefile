@@ -8,10 +8,12 @@
 # make test-ray   learning on a Ray cluster of several local nodes that are killed; installs Ray
 # make bench-scaling   time and memory over samples and workers; writes docs/scaling.md
 # make docs   the documentation as a site, in site/; needs no network once .venv is there
-# make test-ecosystem  our policies in Stable-Baselines3 and on Hugging Face's cards; installs PyTorch in a venv of its own
+# make test-ecosystem  Stable-Baselines3, d3rlpy and Hugging Face's cards; installs PyTorch in a venv of its own
+#                      (TORCH=torch==2.13.0+cpu: a build without CUDA is a tenth of the size, where your index has one)
 # Each target sets up .venv by itself; a second run costs seconds.
 
 PYTHON ?= python3
+TORCH ?= torch
 VENV := .venv
 BIN := $(VENV)/bin
 CORE := $(wildcard core/src/* core/bindings/* core/include/policyforest/*) CMakeLists.txt
@@ -90,7 +92,7 @@ $(VENV)-ecosystem/.installed: $(VENV)/.installed
 	$(VENV)-ecosystem/bin/python -c 'import sysconfig, pathlib; here = pathlib.Path(sysconfig.get_path("purelib")); \
 	  there = str(here).replace("$(VENV)-ecosystem", "$(VENV)"); \
 	  (here / "policyforest_venv.pth").write_text(f"import site; site.addsitedir({there!r})\n")'
-	$(VENV)-ecosystem/bin/pip install -q "stable-baselines3>=2.4" "huggingface_hub>=0.24"
+	$(VENV)-ecosystem/bin/pip install -q "$(TORCH)" "stable-baselines3>=2.4" "huggingface_hub>=0.24" "d3rlpy>=2.8"
 	touch $@
 
 $(VENV)/.installed-bench: $(VENV)/.installed

@@ -30,7 +30,9 @@ def api_page() -> str:
     import policyforest as pf
 
     names = [name for name in pf.__all__ if name != "__version__"]
-    return "\n\n".join(["# API reference", "`import policyforest as pf`", *(_entry(name, getattr(pf, name)) for name in names)])
+    return "\n\n".join(
+        ["# API reference", "`import policyforest as pf`", *(_entry(name, getattr(pf, name)) for name in names)]
+    )
 
 
 def _entry(name: str, item: Any) -> str:

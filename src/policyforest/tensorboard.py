@@ -10,6 +10,23 @@ from typing import Any, Self
 from policyforest.extras import import_extra
 from policyforest.fitted_q import QIteration
 
+# Scalars of an episode of `policyforest explore`, and where its report has them.
+EPISODE_SCALARS = {
+    "rollout/ep_rew_mean": "episode_return",
+    "rollout/ep_len_mean": "steps",
+    "rollout/coverage": "coverage",
+    "time/plan_seconds": "plan_seconds",
+}
+# Scalars of a Q iteration; "time/time_elapsed" is added to them.
+ITERATION_SCALARS = {
+    "time/iterations": "iteration",
+    "train/q_change": "change",
+    "train/q_drift": "drift",
+    "train/q_mean": "value",
+    "train/n_leaves": "n_leaves",
+}
+ELAPSED = "time/time_elapsed"
+
 
 class TensorBoard:
     """A callback that writes an event file; close it, or use it in a ``with`` statement.
@@ -29,16 +46,13 @@ class TensorBoard:
 
     def __call__(self, iteration: QIteration) -> None:
         self._elapsed += iteration.seconds
-        scalars = {
-            "time/iterations": iteration.iteration,
-            "time/time_elapsed": self._elapsed,
-            "train/q_change": iteration.change,
-            "train/q_drift": iteration.drift,
-            "train/q_mean": iteration.value,
-            "train/n_leaves": iteration.n_leaves,
-        }
-        for name, value in scalars.items():
-            self.scalar(name, value, iteration.iteration)
+        self.scalar(ELAPSED, self._elapsed, iteration.iteration)
+        self.scalars(ITERATION_SCALARS, iteration, iteration.iteration)
+
+    def scalars(self, names: dict[str, str], report: object, step: int) -> None:
+        """A point of each curve, from the attributes of a report."""
+        for name, attribute in names.items():
+            self.scalar(name, float(getattr(report, attribute)), step)
 
     def scalar(self, name: str, value: float, step: int) -> None:
         """One point of one curve."""

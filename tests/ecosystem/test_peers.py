@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import policyforest as pf
+from policyforest.tensorboard import ELAPSED, EPISODE_SCALARS, ITERATION_SCALARS
 
 pytestmark = pytest.mark.ecosystem
 ENV = "policyforest/DoubleIntegrator-v0"
@@ -51,16 +52,36 @@ def test_their_policies_are_evaluated_by_ours() -> None:
 
 
 def test_scalars_have_their_names(tmp_path: Path) -> None:
-    """Names that both write are spelt alike."""
+    """Scalars of theirs that we write too are spelt alike."""
     from stable_baselines3 import PPO
     from stable_baselines3.common.logger import configure
+    from stable_baselines3.common.monitor import Monitor
 
-    model = PPO("MlpPolicy", gym.make(ENV), n_steps=64, batch_size=64, seed=0, device="cpu")
+    model = PPO("MlpPolicy", Monitor(gym.make(ENV)), n_steps=512, batch_size=64, n_epochs=1, seed=0, device="cpu")
     model.set_logger(configure(str(tmp_path), ["csv"]))
-    model.learn(64)
-    header = next(tmp_path.glob("*.csv")).read_text().splitlines()[0]
-    for name in ("time/iterations", "time/time_elapsed"):
-        assert name in header
+    model.learn(512)
+    theirs = set(next(tmp_path.glob("*.csv")).read_text().splitlines()[0].split(","))
+    ours = {ELAPSED, *ITERATION_SCALARS, *EPISODE_SCALARS}
+    assert ours & theirs == {"time/time_elapsed", "time/iterations", "rollout/ep_rew_mean", "rollout/ep_len_mean"}
+
+
+@pytest.mark.parametrize("time_limit", [False, True])
+def test_a_learner_fits_a_dataset_of_d3rlpy(time_limit: bool) -> None:
+    from d3rlpy.dataset import MDPDataset
+
+    data = pf.collect(ENV, episodes=20, seed=1)
+    ends = np.append(np.diff(data.episodes) != 0, True)
+    flags = {"terminals": np.zeros(len(data)), "timeouts": ends} if time_limit else {"terminals": ends}
+    arrays = {"observations": data.states, "actions": data.actions, "rewards": data.rewards}
+    dataset = MDPDataset(**arrays, **{name: flag.astype(np.float32) for name, flag in flags.items()})
+    read = pf.as_transitions(dataset, data.action_space)
+    # Without an end, the last row of an episode has no next state.
+    kept = data[~ends] if time_limit else data
+    assert np.array_equal(read.states, kept.states)
+    assert np.array_equal(read.actions, kept.actions)
+    assert np.array_equal(read.terminals, np.zeros(len(kept), bool) if time_limit else ends)
+    learner = pf.FittedPolicyForest(n_states=200, q_learner=pf.FittedQIteration(horizon=2, resample=None))
+    assert learner.fit(dataset).act(np.array([0.5, 0.0])).shape == (1,)
 
 
 def test_a_model_card_is_one_to_hugging_face(policy: pf.Policy, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 import policyforest as pf
 from exploring import Corridor, corridor_problem, same_behaviour, same_samples, small_agent, small_planner
 from policyforest.exploration import EXPLORERS, EpsilonSchedule, Explorer, make_agent
-from policyforest.exploration.explorers import Behaviour
+from policyforest.exploration.explorers import Behaviour, explorer
 from policyforest.exploration.planner import OptimisticLeaves, OptimisticTargets
 from policyforest.exploration.selection import policy_value
 
@@ -212,6 +212,34 @@ def test_drawn_actions_follow_the_disagreement_of_the_trees():
     assert ((drawn >= -0.2) & (drawn <= 0.2)).all()
     assert np.median(drawn) == pytest.approx(np.mean(trees), abs=3 * np.std(trees) / np.sqrt(500) + 1e-3)
     assert drawn.std() <= np.std(trees) * 1.1 + 1e-12
+
+
+def test_where_the_trees_agree_actions_still_vary_by_the_least_spread():
+    data = pf.collect(Corridor(), episodes=8, seed=0)
+    agreeing = pf.FittedPolicyForest(
+        n_estimators=1, n_states=1, states="visited", q_learner=pf.FittedQIteration(horizon=1, resample=None)
+    ).fit(data)
+    behaviour, state, rng = Behaviour(agreeing), np.array([0.3]), np.random.default_rng(0)
+    mean = float(np.clip(agreeing.act(state)[0], -0.2, 0.2))
+    assert [behaviour.draw(state, rng)[0] for _ in range(9)] == pytest.approx([mean] * 9, abs=1e-6)
+    offsets = np.array([behaviour.draw(state, rng, 0.05)[0] for _ in range(4000)]) - mean
+    inside = offsets[(np.abs(mean + offsets) < 0.2 - 1e-9)]
+    spread = 0.05 * 0.4
+    expected = truncated_spread(spread, -0.2 - mean, 0.2 - mean)
+    assert inside.std() == pytest.approx(expected, rel=0.1)
+
+
+def truncated_spread(sigma, low, high):
+    """The standard deviation of N(0, sigma) between two borders, from many draws."""
+    draws = np.random.default_rng(1).normal(0.0, sigma, 200_000)
+    return draws[(draws > low) & (draws < high)].std()
+
+
+def test_our_explorer_draws_with_a_least_spread_and_the_paper_s_does_not_draw():
+    assert explorer("disagreement").least_spread == 0.05
+    assert not explorer("mre").draw
+    with pytest.raises(ValueError, match="least_spread"):
+        Explorer("mine", draw=True, least_spread=1.5)
 
 
 def test_epsilon_falls_from_start_to_end():

@@ -131,14 +131,9 @@ class EpisodeTable:
             )
             sys.stdout.flush()
         if self._board is not None:
-            scalars = {
-                "rollout/ep_rew_mean": report.episode_return,
-                "rollout/ep_len_mean": float(report.steps),
-                "rollout/coverage": report.coverage,
-                "time/plan_seconds": report.plan_seconds,
-            }
-            for name, value in scalars.items():
-                self._board.scalar(name, value, report.total_steps)
+            from policyforest.tensorboard import EPISODE_SCALARS
+
+            self._board.scalars(EPISODE_SCALARS, report, report.total_steps)
 
     def close(self) -> None:
         if self._board is not None:
