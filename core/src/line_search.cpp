@@ -9,6 +9,7 @@
 #include <string>
 #include <type_traits>
 
+#include "cell_bounds.hpp"
 #include "line_steps.hpp"
 #include "policyforest/near_order.hpp"
 #include "policyforest/kernels.hpp"
@@ -20,6 +21,7 @@ namespace {
 
 constexpr std::int32_t kActionNode = -2;
 constexpr std::size_t kChunk = std::size_t{1} << 20;  // states that are ordered together: 16 MB
+constexpr std::size_t kGroup = 16 * kMaxStates;      // near states that share bounds
 
 // Remembers a number for each of the doubles that were seen last: the thresholds of a forest on a grid are few.
 class RecentNumbers {
@@ -101,7 +103,29 @@ class LineSearch::Worker {
   Worker(const LineSearch& search, std::size_t max_states)
       : search_(search), ends_{search.thresholds_, search.lo_, search.hi_},
         steps_(search.thresholds_.size() + 1, max_states),
-        block_(search.forest_.n_inputs()) {}
+        block_(search.forest_.n_inputs()), searched_{0, search.thresholds_.size()},
+        bounds_(Steps::bounded(search.thresholds_.size() + 1) ? search.thresholds_.size() + 1 : 0,
+                search.forest_.n_inputs()) {}
+
+  // A group of blocks of states that are near each other. Cells that are best for none of them are left out.
+  void group(const double* rows, const std::uint32_t* order, std::size_t n, const LineMaxima& out) {
+    searched_ = {0, search_.thresholds_.size()};
+    if (n > kMaxStates && Steps::bounded(search_.thresholds_.size() + 1)) searched_ = candidates(rows, order, n);
+    for (std::size_t begin = 0; begin < n; begin += kMaxStates)
+      (*this)(rows, order + begin, std::min(kMaxStates, n - begin), out);
+  }
+
+ private:
+  CellRun candidates(const double* rows, const std::uint32_t* order, std::size_t n) {
+    bounds_.begin(rows, order, n);
+    for (std::size_t k = 0; k < search_.forest_.n_trees(); ++k) {
+      const auto first = static_cast<std::size_t>(search_.forest_.leaf_offsets()[k]);
+      const auto end = static_cast<std::size_t>(search_.forest_.leaf_offsets()[k + 1]);
+      bounds_.add(search_.nodes_.data() + search_.forest_.node_offsets()[k], kActionNode,
+                  std::span(search_.values_).subspan(first, end - first));
+    }
+    return bounds_.candidates();
+  }
 
   void operator()(const double* rows, const std::uint32_t* order, std::size_t n, const LineMaxima& out) {
     block_.load(rows, order, n);
@@ -119,7 +143,6 @@ class LineSearch::Worker {
       out.value[order[s]] = values_[s] / static_cast<double>(search_.forest_.n_trees());
   }
 
- private:
   struct Task {
     std::uint64_t states;
     std::int32_t node, first, last;  // cells
@@ -130,7 +153,8 @@ class LineSearch::Worker {
   template <class AtAction, class AtLeaf>
   void walk(std::size_t tree, const AtAction& at_action, const AtLeaf& at_leaf) {
     const Node* nodes = search_.nodes_.data() + search_.forest_.node_offsets()[tree];
-    tasks_.push_back({block_.all(), 0, 0, static_cast<std::int32_t>(search_.thresholds_.size())});
+    tasks_.push_back({block_.all(), 0, static_cast<std::int32_t>(searched_.first),
+                      static_cast<std::int32_t>(searched_.last)});
     while (!tasks_.empty()) {
       Task task = tasks_.back();
       tasks_.pop_back();
@@ -176,7 +200,7 @@ class LineSearch::Worker {
         }
       });
     }
-    steps_.end_trees();
+    steps_.end_trees(searched_);
   }
 
   Line line(std::span<const double> model, std::size_t state) {
@@ -213,6 +237,8 @@ class LineSearch::Worker {
   CellEnds ends_;
   Steps steps_;
   RowBlock block_;
+  CellRun searched_;  // cells
+  CellBounds bounds_;
   double cells_[kMaxStates] = {}, values_[kMaxStates];
   std::vector<Task> tasks_;
 };
@@ -221,11 +247,12 @@ template <class Steps>
 void LineSearch::search(const double* rows, const std::vector<std::uint32_t>& order, const LineMaxima& out,
                         std::size_t n_threads, const std::atomic<bool>* cancel) const {
   const std::size_t n = order.size();
-  parallel_for((n + kMaxStates - 1) / kMaxStates, n_threads, [&] {
-    return [&, worker = Worker<Steps>(*this, std::min(kMaxStates, n))](std::size_t block) mutable {
+  const std::size_t group = n < 8 * kGroup * n_threads ? kMaxStates : kGroup;  // few states are far from each other
+  parallel_for((n + group - 1) / group, n_threads, [&] {
+    return [&, worker = Worker<Steps>(*this, std::min(kMaxStates, n))](std::size_t i) mutable {
       if (cancel && cancel->load(std::memory_order_relaxed)) throw std::runtime_error("cancelled");
-      const std::size_t begin = block * kMaxStates;
-      worker(rows, order.data() + begin, std::min(kMaxStates, n - begin), out);
+      const std::size_t begin = i * group;
+      worker.group(rows, order.data() + begin, std::min(group, n - begin), out);
     };
   });
 }

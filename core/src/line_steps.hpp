@@ -124,14 +124,15 @@ class StepRows {
     kernels_.add_steps(steps_.data() + first * width_, before_, states, value);
   }
 
-  // Finds where the sums are largest, and forgets all steps.
-  void find_runs() {
+  // Finds where the sums are largest in the cells that were searched, and forgets all steps.
+  void find_runs(const CellRun& searched) {
     cells_.clear();
-    for (std::size_t c = 0; c < touched_.size(); ++c)
+    for (std::size_t c = searched.first; c <= searched.last; ++c)
       if (touched_[c]) cells_.push_back(static_cast<std::int64_t>(c));
-    cells_.push_back(static_cast<std::int64_t>(touched_.size()));
+    cells_.push_back(static_cast<std::int64_t>(searched.last) + 1);
     kernels_.largest_runs(steps_.data(), width_, cells_.data(), cells_.size() - 1, first_, end_);
-    std::fill(touched_.begin(), touched_.end(), std::uint8_t{0});
+    std::fill_n(touched_.begin() + static_cast<std::ptrdiff_t>(searched.first), searched.last - searched.first + 1,
+                std::uint8_t{0});
   }
 
   CellRun run(std::size_t state) const {
@@ -153,6 +154,9 @@ class ConstantSteps {
       : dense_(n_cells <= kMaxDenseCells), rows_(dense_ ? n_cells : 0, n_states),
         lists_(dense_ ? 0 : n_cells, n_states) {}
 
+  // Whether leaving out cells is worth what bounds cost.
+  static bool bounded(std::size_t n_cells) { return n_cells <= kMaxDenseCells; }
+
   void begin_tree() { dense_ ? rows_.begin_tree() : lists_.begin_tree(); }
 
   void add(std::uint64_t states, std::size_t first, std::int64_t value) {
@@ -162,8 +166,8 @@ class ConstantSteps {
       for_each_bit(states, [&](std::size_t s) { lists_.add(s, first, value); });
   }
 
-  void end_trees() {
-    if (dense_) rows_.find_runs();
+  void end_trees(const CellRun& searched) {
+    if (dense_) rows_.find_runs(searched);
   }
 
   CellRun maximum(std::size_t state, const CellEnds& ends, double& action) {
@@ -198,9 +202,11 @@ class LinearSteps {
  public:
   LinearSteps(std::size_t n_cells, std::size_t n_states) : sums_(n_cells, n_states) {}
 
+  static bool bounded(std::size_t) { return false; }
+
   void begin_tree() { sums_.begin_tree(); }
   void add(std::size_t state, std::size_t first, const Line& value) { sums_.add(state, first, value); }
-  void end_trees() {}
+  void end_trees(const CellRun&) {}
 
   CellRun maximum(std::size_t state, const CellEnds& ends, double& action) {
     CellRun run{0, 0};

@@ -247,3 +247,37 @@ def test_blocks_of_many_states_find_what_all_cells_say(grid: int | None) -> None
         last = first + int(np.argmin(np.r_[sums[first:] == sums[first], False])) - 1
         assert best.box[i].tolist() == [[lower[first], upper[last]]]
         assert best.value[i] == pytest.approx(sums[first] / len(forest), abs=1e-9)
+
+
+MANY = 8 * 16 * 64  # from so many states on, groups of near ones leave out cells that are best for none of them
+
+
+@A_FEW
+@given(ONE_ACTION, SEEDS)
+def test_many_states_find_what_each_of_them_finds(case: Case, seed: int) -> None:
+    lo, hi = case.forest.box[case.state_dims].clip(-3, 3).T
+    near = np.random.default_rng(seed).uniform(lo, hi, (MANY - len(case.states), len(lo)))
+    states = np.vstack([case.states, near])
+    best, each = (
+        case.forest.best_action(states, case.action_dims),
+        case.forest.best_action(case.states, case.action_dims),
+    )
+    for name in ("value", "action", "box"):
+        assert np.array_equal(getattr(best, name)[: len(case.states)], getattr(each, name))
+
+
+@pytest.mark.parametrize("rounded", [True, False])
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_cells_that_are_left_out_change_no_bit(rounded: bool, n_jobs: int) -> None:
+    rng = np.random.default_rng(1)
+    samples = rng.uniform(-1, 1, (20_000, 3))
+    values = -((samples[:, 2] - samples[:, 0] * samples[:, 1]) ** 2) + 0.1 * rng.normal(size=len(samples))
+    values = np.round(4 * values) / 4 if rounded else values
+    box = np.array([[-1.0, 1.0]] * 3)
+    forest = grow_forest(samples, values, n_estimators=8, min_samples_leaf=5, grid={2: 1024}, box=box)
+    states = rng.uniform(-1, 1, (2 * MANY, 2))
+    best = forest.best_action(states, n_jobs=n_jobs)
+    for begin in range(0, len(states), 1_000):
+        few = forest.best_action(states[begin : begin + 1_000])
+        for name in ("value", "action", "box"):
+            assert np.array_equal(getattr(best, name)[begin : begin + 1_000], getattr(few, name))

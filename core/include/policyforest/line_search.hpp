@@ -4,7 +4,8 @@
 // block of states walks each tree together, as a set of bits: the set is divided where a state is compared and stays
 // whole where the action is. The leaves of a state come in the order of their intervals, so each adds the
 // difference to the one before where its interval begins; a running sum over the intervals gives F(s, .)
-// everywhere. Growing with a ThresholdGrid keeps the intervals few.
+// everywhere. Growing with a ThresholdGrid keeps the intervals few. Where there are many states, groups of near ones
+// leave out the intervals that are best for none of them (cell_bounds.hpp).
 #pragma once
 
 #include <atomic>
