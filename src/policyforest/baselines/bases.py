@@ -7,8 +7,10 @@ is defined outside of the box as well.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations_with_replacement
 from typing import Protocol
 
@@ -116,18 +118,34 @@ class RadialGrid:
     axes: tuple[Floats, ...]
     sigmas: tuple[float, ...]
 
-    @property
+    @cached_property
     def n_features(self) -> int:
-        return 1 + int(np.prod([max(len(axis), 1) for axis in self.axes]))
+        return 1 + math.prod(max(len(axis), 1) for axis in self.axes)
+
+    @cached_property
+    def _bumps(self) -> tuple[NDArray[np.int64], Floats, Floats, list[slice]]:
+        """All one-dimensional Gaussians in a row: their dimension, centre and width; and where a dimension's are."""
+        counts = [len(axis) for axis in self.axes]
+        ends = np.cumsum(counts).tolist()
+        slices = [slice(end - count, end) for end, count in zip(ends, counts, strict=True) if count]
+        return (
+            np.repeat(np.arange(len(counts)), counts),
+            np.concatenate(self.axes),
+            np.repeat(self.sigmas, counts),
+            slices,
+        )
 
     def __call__(self, X: Floats) -> Floats:
+        dimension, centres, sigmas, slices = self._bumps
         z = (X - self.centre) / self.scale
-        grid = np.ones((len(X), 1))
-        for dimension, (axis, sigma) in enumerate(zip(self.axes, self.sigmas, strict=True)):
-            if len(axis):
-                bumps = np.exp(-0.5 * ((z[:, dimension, None] - axis) / sigma) ** 2)
-                grid = (grid[:, :, None] * bumps[:, None, :]).reshape(len(X), -1)
-        return np.concatenate([np.ones((len(X), 1)), grid], axis=1)
+        bumps = np.exp(-0.5 * ((z[:, dimension] - centres) / sigmas) ** 2)
+        features = np.ones((len(X), self.n_features))
+        if slices:
+            grid = bumps[:, slices[0]]
+            for part in slices[1:]:
+                grid = (grid[:, :, None] * bumps[:, None, part]).reshape(len(X), -1)
+            features[:, 1:] = grid
+        return features
 
 
 def default_basis(n_inputs: int) -> Basis:
