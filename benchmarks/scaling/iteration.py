@@ -105,8 +105,11 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--iterations", type=int, default=2)
     parser.add_argument("--store", type=int, help="bytes of Ray's object store")
-    arguments = parser.parse_args()
-    print(json.dumps(measure(**vars(arguments))))
+    parser.add_argument("--repeats", type=int, default=1, help="the measurement with the median time is printed")
+    arguments = vars(parser.parse_args())
+    repeats = arguments.pop("repeats")
+    results = sorted((measure(**arguments) for _ in range(repeats)), key=lambda result: result["seconds"])
+    print(json.dumps(results[repeats // 2] | {"repeats": repeats}))
 
 
 if __name__ == "__main__":
