@@ -229,6 +229,21 @@ def test_where_the_trees_agree_actions_still_vary_by_the_least_spread():
     assert inside.std() == pytest.approx(expected, rel=0.1)
 
 
+def test_optimistic_episodes_follow_their_plan_without_the_least_spread():
+    data = pf.collect(Corridor(), episodes=8, seed=0)
+    policy = pf.FittedPolicyForest(
+        n_estimators=1, n_states=1, states="visited", q_learner=pf.FittedQIteration(horizon=1, resample=None)
+    ).fit(data)
+    behaviour, state, ours = Behaviour(policy), np.array([0.3]), explorer("disagreement")
+    kinds = {ours.kind(episode): episode for episode in range(1, 12)}
+    drawn = {
+        kind: np.std([ours.action(behaviour, state, episode, np.random.default_rng(i))[0] for i in range(50)])
+        for kind, episode in kinds.items()
+    }
+    assert drawn["optimistic"] == pytest.approx(0.0, abs=1e-9)
+    assert drawn["plain"] > 0.001
+
+
 def truncated_spread(sigma, low, high):
     """The standard deviation of N(0, sigma) between two borders, from many draws."""
     draws = np.random.default_rng(1).normal(0.0, sigma, 200_000)

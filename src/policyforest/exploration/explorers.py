@@ -62,7 +62,8 @@ class Explorer:
     optimism: the episodes whose plan is optimistic: "always", "alternate" (every other one), "fading" (all at first,
         then ever fewer: of n planned episodes 8 ln(1 + n / 8), one in 1 + n / 8 at the n-th) or "never".
     draw: actions are drawn from the disagreement of the policy forest's trees.
-    least_spread: the smallest standard deviation of drawn actions, as a share of the action's range.
+    least_spread: the smallest standard deviation of drawn actions, as a share of the action's range; where the plan is
+        optimistic there is none, for a plan that leads somewhere new is lost by noise on the way.
     epsilon: the chance of a uniform action in each step.
     random_episodes: so many episodes begin with uniform actions; None: all of them.
     """
@@ -98,7 +99,9 @@ class Explorer:
         assert behaviour is not None
         if self.epsilon is not None and rng.random() < self.epsilon(episode):
             return uniform_action(behaviour.policy.action_space, rng)
-        return behaviour.draw(state, rng, self.least_spread) if self.draw else behaviour.policy.act(state)
+        if not self.draw:
+            return behaviour.policy.act(state)
+        return behaviour.draw(state, rng, self.least_spread if self.kind(episode) == "plain" else 0.0)
 
 
 def _faded(n: int) -> int:

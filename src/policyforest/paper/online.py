@@ -59,6 +59,7 @@ def trial(
     evaluation_episodes: int,
     *,
     n_policies: int = N_POLICIES,
+    validation_episodes: int | None = None,
     run_dir: Path | None = None,
     **settings: Any,
 ) -> tuple[dict[str, Any], Policy]:
@@ -76,7 +77,8 @@ def trial(
     explored = time.process_time()
     policies = explorer.policies(n_policies)
     learned = time.process_time()
-    validated = [evaluate(p, env, episodes=VALIDATION_EPISODES, seed=VALIDATION_SEED + seed).mean for p in policies]
+    n_validated = validation_episodes or VALIDATION_EPISODES
+    validated = [evaluate(p, env, episodes=n_validated, seed=VALIDATION_SEED + seed).mean for p in policies]
     judged = [evaluate(p, env, episodes=evaluation_episodes, seed=EVALUATION_SEED) for p in policies]
     returns = np.array([j.mean for j in judged])
     episode_returns = np.array([j.returns for j in judged])
@@ -140,7 +142,13 @@ PENDULUM: dict[str, Any] = {
     "evaluation_episodes": 50,
     "max_steps": 100,
 }
-CAR: dict[str, Any] = {"problem": "MountainCarContinuous-v0", "episodes": 30, "evaluation_episodes": 50}
+# Policies of MountainCar that fail do so from few places: ten episodes would not show it.
+CAR: dict[str, Any] = {
+    "problem": "MountainCarContinuous-v0",
+    "episodes": 30,
+    "evaluation_episodes": 50,
+    "validation_episodes": 50,
+}
 
 STUDIES = {
     study.name: study
