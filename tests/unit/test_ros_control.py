@@ -104,6 +104,18 @@ def test_it_recovers_and_says_each_once(controller, clock, warnings):
     ]
 
 
+@pytest.mark.parametrize(("dimension", "position", "velocity"), [(0, 1e308, 0.0), (1, 0.0, 1e308), (0, -1e308, 0.0)])
+def test_a_number_that_is_too_large_to_be_scaled_gets_the_safe_action(clock, dimension, position, velocity):
+    states = list(CONFIG.state)
+    states[dimension] = replace(states[dimension], scale=10.0)
+    config = replace(CONFIG, state=tuple(states))
+    controller = Controller(lambda s: [1.0], config, clock=clock, wall=clock, warn=lambda line: None)
+    controller.receive(sample(position, velocity))
+    decision = controller.decide()
+    assert decision.action.tolist() == [0.25]
+    assert "too large to be scaled" in decision.fault
+
+
 def test_age_can_be_measured_by_the_robot_s_stamps(clock):
     config = replace(CONFIG, age_by="stamp")
     controller = Controller(lambda s: [1.0], config, clock=clock, wall=clock, warn=lambda line: None)
@@ -111,6 +123,27 @@ def test_age_can_be_measured_by_the_robot_s_stamps(clock):
     assert "1.000 s old" in controller.decide().fault
     controller.receive(sample(stamp=99.9))
     assert controller.decide().fault == ""
+
+
+def test_a_robot_whose_clock_is_ahead_is_not_trusted_for_ever(clock):
+    config = replace(CONFIG, age_by="stamp")
+    controller = Controller(lambda s: [1.0], config, clock=clock, wall=clock, warn=lambda line: None)
+    controller.receive(sample(stamp=100.2))
+    assert controller.decide().fault == ""
+    clock.now = 100.6  # by its stamp 0.4 s old, but nothing has arrived for 0.6 s
+    assert "0.600 s old" in controller.decide().fault
+    controller.receive(sample(stamp=1e6, arrived=100.6))
+    assert "ahead of this clock" in controller.decide().fault
+
+
+def test_between_states_the_node_looks_at_their_stamps_too():
+    network, commands = Loopback(), []
+    network.subscribe(CONFIG.action[0].topic, "number", commands.append)
+    node = Node(policy(), replace(CONFIG, max_age=1.0, age_by="stamp"), network)
+    network.publisher(CONFIG.joint_states, "joints").send(sample(stamp=time.time() - 0.9, arrived=time.monotonic()))
+    assert commands == [2.0]
+    assert node.run(seconds=0.6).safe > 0  # nothing has come for less than max_age, but it was written before
+    assert commands[-1] == 0.25
 
 
 @pytest.mark.parametrize("act", [lambda s: 1 / 0, lambda s: [math.nan], lambda s: [1.0, 2.0], lambda s: None])

@@ -60,7 +60,7 @@ def recorded_problem(path: Path) -> RecordedProblem | None:
             for connection, _, raw in reader.messages(connections=chosen):
                 content = json.loads(reader.deserialize(raw, connection.msgtype).data)
                 return _problem(content, rewards > 0)
-    except (KeyError, TypeError, ValueError) as error:
+    except (LookupError, TypeError, ValueError) as error:
         raise ValueError(f"{path}: {PREFIX}/problem is not what a recording holds ({error})") from error
     except highlevel.AnyReaderError as error:
         raise ValueError(f"{path}: is not a bag that can be read ({error})") from error

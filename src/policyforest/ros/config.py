@@ -12,10 +12,11 @@ Everything that is wrong in a file is named at once, each with its key, what it 
 
 from __future__ import annotations
 
+import keyword
 import math
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -23,6 +24,8 @@ from typing import Any, Literal, cast
 import numpy as np
 from gymnasium.spaces import Box
 
+from policyforest.expressions import CONSTANTS, FUNCTIONS
+from policyforest.readers.recordings import PREFIX
 from policyforest.ros.expressions import Formula
 from policyforest.ros.toml_table import Table
 
@@ -30,6 +33,7 @@ JointField = Literal["position", "velocity", "effort"]
 Angle = tuple[float, float]
 HALF_TURN: Angle = (-math.pi, math.pi)
 NEXT = "next_"
+ON_STATE = '"state", or '
 
 
 @dataclass(frozen=True)
@@ -124,7 +128,7 @@ def load_config(path: str | os.PathLike[str]) -> RobotConfig:
     file = Path(path)
     try:
         content = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # no TOML, no UTF-8, numbers of 5,000 digits, brackets in brackets
         raise ValueError(f"{file}: is not TOML ({error})") from error
     return parse_config(content, str(file))
 
@@ -136,14 +140,11 @@ def parse_config(content: Mapping[str, Any], source: str = "config") -> RobotCon
     robot = root.table("robot")
     states = tuple(_state(table) for table in root.tables("state"))
     actions = tuple(_action(table) for table in root.tables("action"))
-    names = [d.name for d in states] + [a.name for a in actions]
-    for name in {n for n in names if names.count(n) > 1}:
-        problems.append(f"name: {name!r} is there more than once, must be unique among state and action")
     config = RobotConfig(
         name=robot.text("name", "policyforest", pattern=r"[A-Za-z]\w*"),
         transport=cast(Any, robot.choice("transport", ("ros1", "dds"), "ros1")),
         joint_states=robot.topic("joint_states"),
-        rate=None if robot.raw("rate") == "state" else robot.number("rate", above=0.0, most=10_000.0),
+        rate=None if robot.raw("rate") == "state" else robot.number("rate", above=0.0, most=10_000.0, instead=ON_STATE),
         max_age=robot.number("max_age", 0.5, above=0.0),
         age_by=cast(Any, robot.choice("age_by", ("arrival", "stamp"), "arrival")),
         state=states,
@@ -152,6 +153,7 @@ def parse_config(content: Mapping[str, Any], source: str = "config") -> RobotCon
     )
     robot.finish()
     root.finish()
+    problems += [*_wrong_names(config), *_wrong_topics(config)]
     if problems:
         raise ValueError(f"{source}: {'; '.join(problems)}")
     return config
@@ -166,9 +168,37 @@ def wrapped(value: float, low: float, high: float) -> float:
     return inside if low <= inside < high else low
 
 
+def _wrong_names(config: RobotConfig) -> Iterator[str]:
+    """Names that a formula could not tell apart."""
+    states = [d.name for d in config.state]
+    own = [*states, *(a.name for a in config.action)]
+    names = [*own, *(NEXT + name for name in states)]
+    for name in sorted({n for n in own if names.count(n) > 1}):
+        problem = f"is there more than once, must be unique among state and action, and state with {NEXT} before it"
+        yield f"name: {name!r} {problem}"
+    for name in sorted({n for n in own if n in CONSTANTS or n in FUNCTIONS or keyword.iskeyword(n)}):
+        yield f"name: {name!r} means something else in a formula, must be another"
+
+
+def _wrong_topics(config: RobotConfig) -> Iterator[str]:
+    """Topics that would carry two things at once."""
+    given = [("robot.joint_states", config.joint_states)]
+    given += [(f"action[{i}].topic", action.topic) for i, action in enumerate(config.action)]
+    if config.episode is not None and config.episode.reset_topic is not None:
+        given.append(("episode.reset_topic", config.episode.reset_topic))
+    seen: dict[str, str] = {}
+    for key, topic in given:
+        whole = "/" + topic.lstrip("/")
+        if whole.startswith(PREFIX + "/"):
+            yield f"{key}: is {topic!r}, must not lie below {PREFIX}, where recordings keep their own"
+        if whole in seen:
+            yield f"{key}: is {topic!r}, must be another than that of {seen[whole]}"
+        seen.setdefault(whole, key)
+
+
 def _state(table: Table) -> StateDimension:
     given = table.raw("wrap")
-    wrap = None if given in (None, False) else HALF_TURN if given is True else table.pair("wrap")
+    wrap = None if given is None or given is False else HALF_TURN if given is True else table.pair("wrap")
     low, high = table.number("low", -math.inf), table.number("high", math.inf)
     if not low < high:
         table.wrong("low", low, f"below high, {high}")
@@ -210,6 +240,8 @@ def _episode(
     topic = table.topic("reset_topic") if "reset_topic" in table else None
     if (service is None) == (topic is None):
         table.wrong("reset_service, reset_topic", (service, topic), "exactly one of the two")
+    if service is not None and "reset_values" in table:
+        table.wrong("reset_values", table.raw("reset_values"), "left out with reset_service: it takes none")
     reward = table.formula("reward", names)
     settings = EpisodeSettings(
         steps=table.whole_number("steps", 100, least=1),

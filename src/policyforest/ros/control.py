@@ -41,7 +41,12 @@ class StateReader:
             raw = float(values[joint])
             if not math.isfinite(raw):
                 raise FaultError(f"the {dimension.field} of joint {dimension.joint!r} is {raw}")
-            state[i] = dimension.value(raw)
+            try:
+                state[i] = dimension.value(raw)
+            except OverflowError:  # no angle is left of a number that large
+                state[i] = math.inf
+            if not math.isfinite(state[i]):
+                raise FaultError(f"the {dimension.field} of joint {dimension.joint!r} is {raw}, too large to be scaled")
         return state
 
 
@@ -89,13 +94,21 @@ class Controller:
         """A message has arrived; the next decision is made on it."""
         self.newest = sample
 
+    def age(self) -> float:
+        """Seconds since the newest message; by stamp, since it was written, and never less than since it arrived."""
+        if self.newest is None:
+            return math.inf
+        age = self._clock() - self.newest.arrived
+        written = age if self._config.age_by == "arrival" else self._wall() - self.newest.stamp
+        return age if written <= age else written
+
     def decide(self, connected: bool = True) -> Decision:
         """The action for now."""
         now, sample = self._clock(), self.newest
         try:
             if not connected:
                 raise FaultError("lost: the master does not answer")
-            state = self._fresh_state(sample, now)
+            state = self._fresh_state(sample)
             action = self._checked(state)
         except FaultError as fault:
             self._tell(str(fault))
@@ -103,12 +116,15 @@ class Controller:
         self._tell("")
         return Decision(now, action, state, "", sample)
 
-    def _fresh_state(self, sample: JointSample | None, now: float) -> Floats:
+    def _fresh_state(self, sample: JointSample | None) -> Floats:
         if sample is None:
             raise FaultError("none: no state has arrived yet")
-        age = now - sample.arrived if self._config.age_by == "arrival" else self._wall() - sample.stamp
-        if not age <= self._config.max_age:
-            raise FaultError(f"old: the state is {age:.3f} s old, at most {self._config.max_age:g} s are allowed")
+        age, most = self.age(), self._config.max_age
+        if not age <= most:
+            raise FaultError(f"old: the state is {age:.3f} s old, at most {most:g} s are allowed")
+        ahead = sample.stamp - self._wall() if self._config.age_by == "stamp" else 0.0
+        if ahead > most:  # of such a clock nobody can tell how old a state is
+            raise FaultError(f"bad: the stamp is {ahead:.3f} s ahead of this clock, at most {most:g} s are allowed")
         try:
             return self._read(sample)
         except FaultError as fault:

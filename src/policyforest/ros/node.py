@@ -109,9 +109,8 @@ class Node:
     def _watch(self, end: float | None) -> None:
         while not self._stopped.wait(self._config.max_age / LOOKS) and not _over(end):
             with self._lock:
-                newest = self._controller.newest
-                quiet = newest is None or time.monotonic() - newest.arrived > self._config.max_age
-                if quiet or not self._transport.connected():
+                fresh = self._controller.age() <= self._config.max_age
+                if not fresh or not self._transport.connected():
                     self._decide()
 
     def _tick(self, period: float, end: float | None) -> None:

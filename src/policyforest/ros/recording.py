@@ -16,6 +16,8 @@ it has led to, so that they lie within the step for any reader of logs.
 | ``/policyforest/problem`` | std_msgs/String | once: names, limits and angles, as JSON |
 
 A thread writes, so that the disk never keeps the robot waiting. Until it is closed the file ends in ``.active``.
+Nothing here ever stops a robot: a step whose reward is no number is no sample, a message that the format cannot hold is
+left out, a disk that is full ends the recording, and each is told once.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ import json
 import os
 import queue
 import shutil
+import struct
 import threading
 import time
 from collections.abc import Callable
@@ -34,13 +37,13 @@ import numpy as np
 
 from policyforest.arguments import Floats
 from policyforest.extras import import_extra
+from policyforest.readers.recordings import FORMAT, PREFIX
 from policyforest.ros.config import RobotConfig
 from policyforest.ros.control import Decision
 from policyforest.ros.reward import Judge
 from policyforest.ros.transport import JointSample
 
 SUFFIXES = (".bag", ".mcap")
-PREFIX = "/policyforest"
 TYPES = {
     "state": "std_msgs/msg/Float64MultiArray",
     "action": "std_msgs/msg/Float64MultiArray",
@@ -73,9 +76,11 @@ class Recording:
         self.path = Path(path)
         self._config, self._warn = config, warn
         self._judge = None if config.episode is None else Judge(config, config.episode)
-        self._file = _BagFile(self.path, config)
+        self._told: set[str] = set()
+        self._file = _BagFile(self.path, config, self._tell)
         self._waiting: queue.SimpleQueue[tuple[int, list[Message]] | None] = queue.SimpleQueue()
         self._last: tuple[Floats, Floats] | None = None
+        self._ended = False
         self._time = 0
         self.episode = 0
         self._put([(f"{PREFIX}/problem", json.dumps(problem_settings(config)))])
@@ -92,14 +97,11 @@ class Recording:
             self.end_episode()
             self._put([*messages, (f"{PREFIX}/fault", decision.fault)])
             return
-        ending: list[Message] = []
-        if self._last is not None and self._judge is not None:
-            reward, terminal = self._judge(*self._last, decision.state)
-            ending = _ending(reward, terminal)
-            if terminal:
-                self._put([*messages, *self._here(decision.state), *ending])
-                self.end_episode()
-                return
+        ending, terminal = self._judged(decision.state)
+        if terminal:
+            self._put([*messages, *self._here(decision.state), *ending])
+            self.end_episode()
+            return
         limits = zip(decision.state, self._config.state_limits, strict=True)
         if self._last is None and any(not low <= x <= high for x, (low, high) in limits):
             self._put(messages)  # beyond its limits the robot is acted on, but no episode begins there
@@ -123,10 +125,30 @@ class Recording:
             self._thread.join()
         self._file.close()
 
+    def _judged(self, state: Floats) -> tuple[list[Message], bool]:
+        """What the step that has led here was worth, and whether it was the last."""
+        if self._last is None or self._judge is None:
+            return [], False
+        try:
+            reward, terminal = self._judge(*self._last, state)
+        except ValueError as error:
+            self._tell("reward", f"a step without a reward is no sample of {self.path}: {error}")
+            self.end_episode()
+            return [], False
+        return _ending(reward, terminal), terminal
+
     def _here(self, state: Floats) -> list[Message]:
         return [(f"{PREFIX}/state", state), (f"{PREFIX}/episode", self.episode)]
 
+    def _tell(self, what: str, line: str) -> None:
+        """Warns, the first time that something of its kind has happened."""
+        if what not in self._told:
+            self._told.add(what)
+            self._warn(line)
+
     def _put(self, messages: list[Message]) -> None:
+        if self._ended:
+            return
         self._time = max(self._time + LEAST_STEP, time.time_ns())
         self._waiting.put((self._time, messages))
 
@@ -134,8 +156,9 @@ class Recording:
         while (item := self._waiting.get()) is not None:
             try:
                 self._file.write(*item)
-            except OSError as error:  # a full disk must not stop the robot
-                self._warn(f"recording has ended, {self.path} cannot be written ({error})")
+            except Exception as error:  # a full disk, or whatever else: nothing more is kept in memory for it
+                self._ended = True
+                self._tell("end", f"recording has ended, {self.path} cannot be written ({error})")
                 return
 
 
@@ -146,7 +169,7 @@ def _ending(reward: float, terminal: bool) -> list[Message]:
 def problem_settings(config: RobotConfig) -> dict[str, Any]:
     """What a reader must know to make Transitions of a recording."""
     return {
-        "format": "policyforest recording",
+        "format": FORMAT,
         "version": 1,
         "states": [d.name for d in config.state],
         "actions": [a.name for a in config.action],
@@ -159,12 +182,13 @@ def problem_settings(config: RobotConfig) -> dict[str, Any]:
 class _BagFile:
     """Messages by topic, in one of the two formats."""
 
-    def __init__(self, path: Path, config: RobotConfig) -> None:
+    def __init__(self, path: Path, config: RobotConfig, tell: Callable[[str, str], None]) -> None:
         if path.suffix not in SUFFIXES:
             raise ValueError(f"--record: is {path}, must end in {' or '.join(SUFFIXES)}")
         if not path.parent.is_dir() or path.exists():
             raise ValueError(f"--record: is {path}, must be a new file in a folder that exists")
         typesys = import_extra("rosbags.typesys", "ros")
+        self._tell = tell
         self._path, self._active = path, path.with_name(path.name + ".active")
         self._ros1 = path.suffix == ".bag"
         self._store = typesys.get_typestore(typesys.Stores.ROS1_NOETIC if self._ros1 else typesys.Stores.ROS2_HUMBLE)
@@ -186,7 +210,11 @@ class _BagFile:
 
     def write(self, stamp: int, messages: list[Message]) -> None:
         for topic, value in messages:
-            raw = self._raw(self._types[topic], value)
+            try:
+                raw = self._raw(self._types[topic], value)
+            except (struct.error, OverflowError, ValueError) as error:
+                self._tell(topic, f"a message of {topic} does not fit into {self._path} and is left out ({error})")
+                continue
             ends_step = topic in (f"{PREFIX}/reward", f"{PREFIX}/terminal")
             self._writer.write(self._topics[topic], stamp - LEAD if ends_step else stamp, raw)
 

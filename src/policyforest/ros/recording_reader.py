@@ -14,7 +14,9 @@ from gymnasium.spaces import Box
 
 from policyforest.arguments import Floats
 from policyforest.extras import import_extra
-from policyforest.ros.recording import LEAD, PREFIX, TYPES
+from policyforest.readers.recordings import FORMAT, PREFIX
+from policyforest.ros.recording import LEAD, TYPES
+from policyforest.ros.reward import Judge
 from policyforest.transitions import Transitions
 
 Reward = Callable[[Floats, Floats, Floats], tuple[float, bool]]
@@ -29,11 +31,27 @@ def read_recording(path: str | os.PathLike[str], reward: Reward | None = None) -
     """
     file = Path(path)
     problem, moments = _moments(file)
+    try:
+        if isinstance(reward, Judge):
+            _require_names(problem, reward)
+        return _transitions(problem, moments, reward)
+    except (LookupError, TypeError, ValueError) as error:  # whoever wrote it may have meant harm
+        what = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else error
+        raise ValueError(f"{file}: {what}") from error
+
+
+def _require_names(problem: dict[str, Any], judge: Judge) -> None:
+    for kind, names in (("states", judge.states), ("actions", judge.actions)):
+        if problem[kind] != names:
+            raise ValueError(f"{kind}: are {problem[kind]} in the recording, {names} in the configuration")
+
+
+def _transitions(problem: dict[str, Any], moments: list[dict[str, Any]], reward: Reward | None) -> Transitions:
     steps = [(a, b) for a, b in pairwise(moments) if "action" in a and a["episode"] == b["episode"]]
     if not steps:
-        raise ValueError(f"{file}: holds no step, at least two states of one episode are needed")
+        raise ValueError("holds no step, at least two states of one episode are needed")
     if reward is None and any("reward" not in after for _, after in steps):
-        raise ValueError(f"{file}: holds no rewards (its configuration had no formula), `reward` must be given")
+        raise ValueError("holds no rewards (its configuration had no formula), `reward` must be given")
     states, actions, after = (
         np.array([step[i][key] for step in steps]) for i, key in ((0, "state"), (0, "action"), (1, "state"))
     )
@@ -62,11 +80,11 @@ def _moments(file: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     highlevel = import_extra("rosbags.highlevel", "ros")
     if not file.is_file():
         raise FileNotFoundError(f"{file}: there is no such file")
-    problem: dict[str, Any] | None = None
+    problem: Any = None
     moments: dict[int, dict[str, Any]] = {}
     try:
         with highlevel.AnyReader([file]) as reader:
-            ours = [c for c in reader.connections if c.topic.removeprefix(f"{PREFIX}/") in TYPES]
+            ours = [c for c in reader.connections if c.topic in {f"{PREFIX}/{name}" for name in TYPES}]
             for connection, stamp, raw in reader.messages(connections=ours):
                 value = reader.deserialize(raw, connection.msgtype).data
                 name = connection.topic.removeprefix(f"{PREFIX}/")
@@ -77,6 +95,6 @@ def _moments(file: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
                     moments.setdefault(moment, {})[name] = value
     except Exception as error:  # rosbags raises a dozen kinds for a damaged file
         raise ValueError(f"{file}: cannot be read as a bag or MCAP file ({error})") from error
-    if problem is None or problem.get("format") != "policyforest recording" or problem.get("version") != 1:
+    if not isinstance(problem, dict) or problem.get("format") != FORMAT or problem.get("version") != 1:
         raise ValueError(f"{file}: is not a recording of policyforest ({PREFIX}/problem is missing or foreign)")
     return problem, [moments[stamp] for stamp in sorted(moments) if "state" in moments[stamp]]

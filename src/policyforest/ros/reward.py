@@ -13,12 +13,12 @@ class Judge:
 
     def __init__(self, config: RobotConfig, episode: EpisodeSettings) -> None:
         self._episode = episode
-        self._states = [d.name for d in config.state]
-        self._actions = [a.name for a in config.action]
+        self.states = [d.name for d in config.state]
+        self.actions = [a.name for a in config.action]
         self._limits = config.state_limits
 
     def __call__(self, before: Floats, action: Floats, after: Floats) -> tuple[float, bool]:
-        names = [*self._states, *(NEXT + name for name in self._states), *self._actions]
+        names = [*self.states, *(NEXT + name for name in self.states), *self.actions]
         values = dict(zip(names, [*before.tolist(), *after.tolist(), *action.tolist()], strict=True))
         ends = self._episode.terminal is not None and self._episode.terminal(values) != 0.0
         terminal = ends or any(not low <= x <= high for x, (low, high) in zip(after, self._limits, strict=True))

@@ -69,10 +69,10 @@ class Table:
             self._refuse(key, value, "true or false")
         return bool(value)
 
-    def whole_number(self, key: str, default: Any = MISSING, least: int = 0) -> int:
+    def whole_number(self, key: str, default: Any = MISSING, least: int = 0, most: int = 10**9) -> int:
         value = self._take(key, default)
-        if type(value) is not int or value < least:
-            self._refuse(key, value, f"a whole number of at least {least}")
+        if type(value) is not int or not least <= value <= most:
+            self._refuse(key, value, f"a whole number of at least {least} and at most {most}")
             return least
         return value
 
@@ -85,33 +85,33 @@ class Table:
         above: float = -math.inf,
         below: float = math.inf,
         most: float = math.inf,
+        instead: str = "",
     ) -> float:
-        """A finite number, unless the default is not."""
+        """A finite number, unless the default is not; `instead` says what else is allowed."""
         value = self._take(key, default)
         if value is default and value is not MISSING:
             return float(value)
-        real = type(value) in (int, float) and math.isfinite(value)
-        if not real or not (least <= value <= most and above < value < below):
+        if not _is_finite(value) or not (least <= value <= most and above < value < below):
             sides = {"at least": least, "above": above, "below": below, "at most": most}
             bounds = " and ".join(f"{word} {side:g}" for word, side in sides.items() if math.isfinite(side))
-            self._refuse(key, value, f"a finite number{' ' if bounds else ''}{bounds}")
+            self._refuse(key, value, f"{instead}a finite number{' ' if bounds else ''}{bounds}")
             return 1.0
         return float(value)
 
     def numbers(self, key: str, default: tuple[float, ...] | Any = MISSING) -> tuple[float, ...]:
         value = self._take(key, default)
-        if not isinstance(value, list | tuple) or not all(type(v) in (int, float) and math.isfinite(v) for v in value):
+        if not isinstance(value, list | tuple) or not all(map(_is_finite, value)):
             self._refuse(key, value, "a list of finite numbers")
             return ()
         return tuple(float(v) for v in value)
 
     def pair(self, key: str) -> tuple[float, float]:
         """Low and high."""
-        value = self.numbers(key)
-        if len(value) != 2 or not value[0] < value[1]:
-            self._refuse(key, self._content.get(key), "true, or [low, high] with low below high")
+        value = self._take(key, MISSING)
+        if not isinstance(value, list) or len(value) != 2 or not all(map(_is_finite, value)) or not value[0] < value[1]:
+            self._refuse(key, value, "true, or [low, high] with low below high")
             return (0.0, 1.0)
-        return value[0], value[1]
+        return float(value[0]), float(value[1])
 
     def formula(self, key: str, names: Iterable[str]) -> Formula:
         value = self._take(key, MISSING)
@@ -142,3 +142,11 @@ class Table:
 
     def _name(self, key: str) -> str:
         return f"{self._path}.{key}" if self._path else key
+
+
+def _is_finite(value: Any) -> bool:
+    """Whether it is a number, and one that floating point can hold: TOML's whole numbers have no end."""
+    try:
+        return type(value) in (int, float) and math.isfinite(value)
+    except OverflowError:
+        return False
