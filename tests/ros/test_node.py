@@ -155,6 +155,15 @@ def test_learning_on_the_robot_goes_on_where_it_was_killed(network, policy, conf
     assert pf.load(network.folder / "learned.pforest").action_space.high[0] == 15.0
 
 
+def test_a_reset_that_fails_is_tried_again_and_then_named(network, policy, config):
+    config.write_text(config.read_text().replace('"/pendulum/reset"', '"/pendulum/jammed"'))
+    network.python("jammed_robot.py")
+    run = network.policyforest("ros", "explore", "--config", "robot.toml", "--run-dir", "run-dir", "--agent", "random")
+    assert run.wait(PATIENCE) == 2, network.log("explore")
+    assert network.log("explore").count("episode 1 is played again") == 5
+    assert "error: service /pendulum/jammed: has failed" in network.log("explore")
+
+
 def test_over_dds_two_processes_close_the_loop(tmp_path, policy, config):
     pytest.importorskip("cyclonedds")
     config.write_text(config.read_text().replace('transport = "ros1"', 'transport = "dds"'))

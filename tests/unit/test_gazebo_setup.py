@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -72,8 +75,9 @@ def test_a_folder_with_other_files_is_left_alone(tmp_path):
     assert (tmp_path / "thesis.txt").exists()
 
 
-def test_removing_takes_the_mounts_away_and_not_what_was_mounted(tmp_path):
-    installation, treasure = Rehearsal(tmp_path / "gazebo"), tmp_path / "treasure"
+@pytest.mark.parametrize("name", ["gazebo", "my gazebo", "gazébo", "gaz\\ebo"])
+def test_removing_takes_the_mounts_away_and_not_what_was_mounted(tmp_path, name):
+    installation, treasure = Rehearsal(tmp_path / name), tmp_path / "treasure"
     installation.set_up(print, print)
     treasure.mkdir()
     (treasure / "gold").touch()
@@ -81,8 +85,11 @@ def test_removing_takes_the_mounts_away_and_not_what_was_mounted(tmp_path):
     point.mkdir(parents=True)
     if os.geteuid() or subprocess.run(["mount", "--bind", treasure, point], capture_output=True).returncode:
         pytest.skip("nothing can be mounted here")
-    assert mounts_below(installation.folder) == [str(point)]
-    installation.remove()
+    try:
+        assert mounts_below(installation.folder) == [str(point)]
+        installation.remove()
+    finally:
+        subprocess.run(["umount", "--lazy", point], capture_output=True)
     assert not installation.folder.exists()
     assert (treasure / "gold").exists()
 
@@ -112,6 +119,90 @@ def test_only_the_process_that_was_started_is_stopped():
         mine.stop()
         assert process.wait(5) != 0
         assert not mine.alive
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "garbage",
+        "[]",
+        '{"processes": 5}',
+        '{"processes": {"gzserver": [1]}}',
+        '{"processes": {"gzserver": 3}}',
+        '{"processes": {"gzserver": ["1", "2"]}}',
+        '{"processes": {"gzserver": [-1, "1"]}}',
+    ],
+)
+def test_nothing_runs_where_the_notes_are_nonsense(tmp_path, content):
+    notes = tmp_path / "servers" / "main" / "running.json"
+    notes.parent.mkdir(parents=True)
+    notes.write_text(content)
+    known = Server(Rehearsal(tmp_path))
+    assert known.running() == {}
+    assert known.master_uri is None
+    assert known.stop() == []
+
+
+def test_a_file_in_place_of_the_folder_is_named(tmp_path):
+    (tmp_path / "file").touch()
+    folder = Rehearsal(tmp_path / "file")
+    with pytest.raises(ValueError, match="is a file, must be a folder"):
+        folder.set_up(print, print)
+    with pytest.raises(ValueError, match="nothing was removed"):
+        folder.remove()
+    with pytest.raises(FileNotFoundError, match="is not set up"):
+        Server(folder).start()
+
+
+def test_removing_stops_all_servers_and_only_what_is_ours_is_looked_at(tmp_path):
+    ours, foreign = Rehearsal(tmp_path / "gazebo"), Rehearsal(tmp_path / "foreign")
+    ours.set_up(print, print)
+    with subprocess.Popen(["sleep", "60"]) as process:
+        for installation in (foreign, ours):
+            other = Server(installation, "test")
+            other._folder.mkdir(parents=True)
+            other._save("http://127.0.0.1:1", {"gzserver": Running.of(process.pid)})
+        shown = CliRunner().invoke(main, ["gazebo", "remove", "--yes", "--dir", str(foreign.folder)])
+        assert shown.exit_code == 2
+        assert process.poll() is None
+        shown = CliRunner().invoke(main, ["gazebo", "remove", "--yes", "--dir", str(ours.folder)])
+        assert shown.exit_code == 0, shown.output
+        assert process.wait(5) != 0
+    assert not ours.folder.exists()
+
+
+class Stranger(BaseHTTPRequestHandler):
+    """Somebody on a master's port who is none."""
+
+    def do_POST(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"<html>welcome")
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def answer_within(seconds: float, port: int) -> list[bool]:
+    answers: list[bool] = []
+    ask = threading.Thread(
+        target=lambda: answers.append(server.master_answers(f"http://127.0.0.1:{port}")), daemon=True
+    )
+    ask.start()
+    ask.join(seconds)
+    return answers
+
+
+def test_who_is_not_a_master_is_told_apart_within_seconds():
+    with HTTPServer(("127.0.0.1", 0), Stranger) as stranger, socket.create_server(("127.0.0.1", 0)) as silent:
+        thread = threading.Thread(target=stranger.serve_forever)
+        thread.start()
+        try:
+            assert answer_within(8.0, stranger.server_port) == [False]
+            assert answer_within(8.0, silent.getsockname()[1]) == [False]
+        finally:
+            stranger.shutdown()
+            thread.join()
 
 
 def test_what_is_not_set_up_cannot_be_started(tmp_path):

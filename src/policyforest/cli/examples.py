@@ -32,6 +32,33 @@ EXAMPLES = {
     "bench": ("policyforest bench --policy pendulum.pforest",),
     "reproduce": ("policyforest reproduce --list", "policyforest reproduce all --scale quick --out results"),
     "doctor": ("policyforest doctor", "policyforest doctor --json"),
+    "ros run": (
+        "policyforest ros run swing-up.pforest --config robot.toml",
+        "policyforest ros run swing-up.pforest --config robot.toml --seconds 10 --record run.mcap",
+    ),
+    "ros explore": (
+        "policyforest ros explore --config robot.toml --run-dir run --episodes 100",
+        "policyforest ros explore --config robot.toml --run-dir run --agent disagreement -o swing-up.pforest",
+    ),
+    "ros simulate": (
+        "policyforest ros simulate --lock-step",
+        "policyforest ros simulate --rate 100 --transport dds",
+    ),
+    "ros read": (
+        "policyforest ros read run.mcap -o run.npz",
+        "policyforest ros read run.mcap --config robot.toml -o run.parquet",
+    ),
+    "gazebo setup": (
+        "policyforest gazebo setup",
+        "policyforest gazebo setup --dir gazebo --yes",
+    ),
+    "gazebo start": (
+        "policyforest gazebo start",
+        "policyforest gazebo start --engine ode --ros-port 11312 --gazebo-port 11346",
+    ),
+    "gazebo stop": ("policyforest gazebo stop",),
+    "gazebo status": ("policyforest gazebo status", "policyforest gazebo status --json"),
+    "gazebo remove": ("policyforest gazebo remove", "policyforest gazebo remove --dir gazebo --yes"),
 }
 
 EXIT_CODES = {

@@ -10,8 +10,9 @@ from typing import Annotated
 import typer
 
 from policyforest.arguments import one_of
+from policyforest.cli.examples import epilog
 from policyforest.cli.output import Json, print_json, print_pairs
-from policyforest.ros.gazebo.server import ENGINES, Server
+from policyforest.ros.gazebo.server import ENGINES, Server, stop_all
 from policyforest.ros.gazebo.setup import Installation, default_folder
 
 gazebo = typer.Typer(
@@ -28,7 +29,7 @@ Folder = Annotated[
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
-@gazebo.command()
+@gazebo.command(epilog=epilog("gazebo setup"))
 def setup(
     dir: Folder = None,
     mirror: Annotated[
@@ -47,12 +48,14 @@ def setup(
     print_line(f"Gazebo is ready: policyforest gazebo start --dir {installation.folder}")
 
 
-@gazebo.command()
+@gazebo.command(epilog=epilog("gazebo start"))
 def start(
     dir: Folder = None,
     engine: Annotated[str, typer.Option(help=f"{' or '.join(ENGINES)}; DART repeats itself to the bit.")] = ENGINES[0],
-    ros_port: Annotated[int, typer.Option(help="Of the ROS master; one that is there is used.")] = 11311,
-    gazebo_port: Annotated[int, typer.Option(help="Of Gazebo's own master.")] = 11345,
+    ros_port: Annotated[
+        int, typer.Option(help="Of the ROS master; one that is there is used.", min=1, max=65_535)
+    ] = 11311,
+    gazebo_port: Annotated[int, typer.Option(help="Of Gazebo's own master.", min=1, max=65_535)] = 11345,
 ) -> None:
     """Start a ROS master, unless there is one, and the simulator with the swing-up; returns when it is ready."""
     one_of("--engine", engine, ENGINES)
@@ -60,14 +63,14 @@ def start(
     print_line(f"Gazebo runs; in every shell that uses it: export ROS_MASTER_URI={uri} ROS_IP=127.0.0.1")
 
 
-@gazebo.command()
+@gazebo.command(epilog=epilog("gazebo stop"))
 def stop(dir: Folder = None) -> None:
     """Stop what `start` has started."""
     stopped = Server(Installation(dir or default_folder())).stop()
     print_line(f"stopped {' and '.join(stopped)}" if stopped else "nothing was running")
 
 
-@gazebo.command()
+@gazebo.command(epilog=epilog("gazebo status"))
 def status(dir: Folder = None, json: Json = False) -> None:
     """Say what is set up and what runs."""
     installation = Installation(dir or default_folder())
@@ -84,12 +87,13 @@ def status(dir: Folder = None, json: Json = False) -> None:
     print_pairs(f"Gazebo in {installation.folder}", lines)
 
 
-@gazebo.command()
+@gazebo.command(epilog=epilog("gazebo remove"))
 def remove(dir: Folder = None, yes: Yes = False) -> None:
     """Take everything away: what runs, mounts, and the folder."""
     installation = Installation(dir or default_folder())
+    installation.require_removable()
     _ask(f"Remove {installation.folder}?", yes)
-    Server(installation).stop()
+    stop_all(installation)
     installation.remove()
     print_line(f"removed {installation.folder}")
 

@@ -74,6 +74,8 @@ class RospyTransport:
         try:
             rospy.wait_for_service(service, timeout)
             answer = _within(timeout, lambda: rospy.ServiceProxy(service, self._ros.trigger)())
+        except rospy.ServiceException as error:
+            raise ConnectionError(f"service {service}: has failed ({error})") from error
         except rospy.ROSException as error:
             raise ConnectionError(f"service {service}: is not there ({error})") from error
         if not answer.success:
@@ -115,7 +117,7 @@ class _Node:
     def __init__(self, ros: SimpleNamespace) -> None:
         self._ros = ros
         self.uri = ros.rosgraph.get_master_uri()
-        self._master = ServerProxy(self.uri, transport=_ImpatientTransport())
+        self._master = ServerProxy(self.uri, transport=ImpatientTransport())
         self._pid = self._ask()
         self.connected = self._pid is not None
         threading.Thread(target=self._watch, name="master", daemon=True).start()
@@ -141,7 +143,7 @@ class _Node:
         """Tells a new master all that this process publishes, subscribes to and serves."""
         name, uri = self._ros.rospy.get_name(), self._ros.rospy.get_node_uri()
         managers = self._ros.registration
-        own = ServerProxy(uri, transport=_ImpatientTransport())
+        own = ServerProxy(uri, transport=ImpatientTransport())
         master: Any = self._master
         for topic, kind in managers.get_topic_manager().get_publications():
             master.registerPublisher(name, topic, kind, uri)
@@ -152,7 +154,7 @@ class _Node:
             master.registerService(name, service, service_uri, uri)
 
 
-class _ImpatientTransport(Transport):
+class ImpatientTransport(Transport):
     """XML-RPC that does not wait for ever."""
 
     def make_connection(self, host: Any) -> Any:

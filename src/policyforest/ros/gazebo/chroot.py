@@ -7,6 +7,7 @@ the command ends, however it ends. Nothing stays mounted in the host, so nothing
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ from pathlib import Path
 
 # Each program replaces the one before it, so that the process started here is the one that runs in the end.
 ENTER = 'mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && exec chroot "$0" "$@"'
+# Blanks and backslashes of a path in the kernel's table of mounts; all else is there as it is.
+_OCTAL = re.compile(r"\\([0-7]{3})")
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -78,5 +81,5 @@ def mounts_below(folder: Path) -> list[str]:
     """What is mounted in a folder, innermost first."""
     below = str(folder.resolve()) + "/"
     table = Path("/proc/self/mountinfo").read_text().splitlines()
-    points = [line.split()[4].encode().decode("unicode_escape") for line in table]
+    points = [_OCTAL.sub(lambda found: chr(int(found[1], 8)), line.split()[4]) for line in table]
     return sorted((point for point in points if point.startswith(below)), key=len, reverse=True)

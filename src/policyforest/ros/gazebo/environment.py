@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from policyforest.arguments import real_number
 from policyforest.problems.swing_up import SwingUp
 from policyforest.problems.swing_up_engine import Floats
 from policyforest.ros.gazebo.rod import GazeboRod
@@ -19,6 +20,7 @@ class SwingUpGazebo(SwingUp):
     def __init__(self, timeout: float = 10.0, render_mode: str | None = None) -> None:
         from policyforest.ros.transport import open_transport
 
+        timeout = real_number("timeout", timeout, at_least=0.01)
         self.backend = "gazebo"
         self._gazebo = GazeboRod(open_transport("ros1", "swing_up"), timeout)
         self._set_up(self._gazebo, render_mode)

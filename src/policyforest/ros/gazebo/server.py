@@ -9,14 +9,16 @@ import signal
 import subprocess
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from xmlrpc.client import Error, ServerProxy
+from xmlrpc.client import ServerProxy
 
 from policyforest.files import replacing
 from policyforest.problems.swing_up_dart import MODEL
 from policyforest.ros.gazebo.setup import PLUGIN_FOLDER, Installation, require_root
+from policyforest.ros.rospy_transport import ImpatientTransport
 
 ENGINES = ("dart", "ode")
 RESET_SERVICE = "/pendulum/reset"
@@ -44,7 +46,8 @@ class Running:
         for number in (signal.SIGINT, signal.SIGKILL):
             if not self.alive:
                 return
-            os.kill(self.pid, number)
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, number)
             end = time.monotonic() + patience
             while self.alive and time.monotonic() < end:
                 time.sleep(0.05)
@@ -60,8 +63,9 @@ class Server:
 
     def running(self) -> dict[str, Running]:
         """The processes that are alive, by name."""
-        found = self._known().get("processes", {})
-        return {name: r for name, entry in found.items() if (r := Running(*entry)).alive}
+        found = self._known().get("processes")
+        entries = found.items() if isinstance(found, dict) else ()
+        return {name: r for name, entry in entries if (r := _process(entry)) is not None and r.alive}
 
     @property
     def master_uri(self) -> str | None:
@@ -150,25 +154,43 @@ class Server:
     def _known(self) -> dict[str, Any]:
         try:
             content = json.loads(self._file.read_text())
-        except (FileNotFoundError, ValueError):
+        except (OSError, ValueError):
             return {}
         return content if isinstance(content, dict) else {}
 
 
+def stop_all(installation: Installation) -> list[str]:
+    """Stops the servers of an installation, whatever their names."""
+    folders = sorted((installation.folder / "servers").glob("*/"))
+    return [name for folder in folders for name in Server(installation, folder.name).stop()]
+
+
 def master_answers(uri: str) -> bool:
-    """Whether there is a ROS master."""
+    """Whether there is a ROS master; somebody else on its port may be silent, or speak another language."""
     try:
-        return bool(ServerProxy(uri).getPid("/policyforest")[0] == 1)  # type: ignore[index]
-    except (OSError, Error):
+        return bool(_master(uri).getPid("/policyforest")[0] == 1)
+    except Exception:
         return False
 
 
 def serves(uri: str, service: str) -> bool:
     """Whether a master knows a service."""
     try:
-        return bool(ServerProxy(uri).lookupService("/policyforest", service)[0] == 1)  # type: ignore[index]
-    except (OSError, Error):
+        return bool(_master(uri).lookupService("/policyforest", service)[0] == 1)
+    except Exception:
         return False
+
+
+def _master(uri: str) -> Any:
+    return ServerProxy(uri, transport=ImpatientTransport())
+
+
+def _process(entry: Any) -> Running | None:
+    """A process as `Server` writes it down; None for anything else."""
+    match entry:
+        case [int(pid), str(started)]:
+            return Running(pid, started)
+    return None
 
 
 def _roscore(port: int) -> list[str]:

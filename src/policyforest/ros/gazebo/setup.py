@@ -86,6 +86,8 @@ class Installation:
     def set_up(self, say: Tell, tell: Tell) -> None:
         """Does what is missing; `say` gets a line a stage, `tell` every line of the commands."""
         require_root()
+        if self.folder.exists() and not self.folder.is_dir():
+            raise ValueError(f"--dir: {self.folder} is a file, must be a folder")
         if self.folder.exists() and any(self.folder.iterdir()) and not (self.folder / MARK).is_file():
             raise ValueError(f"--dir: {self.folder} holds other files, must be empty or hold a set-up of Gazebo")
         (self.folder / "done").mkdir(parents=True, exist_ok=True)
@@ -102,11 +104,15 @@ class Installation:
             (self.folder / "done" / stage.name).write_text(stage.key)
             say(f"{head}: done in {time.monotonic() - started:.0f} s")
 
-    def remove(self) -> None:
-        """Takes everything away, with mounts that somebody may have made below."""
+    def require_removable(self) -> None:
+        """Refuses to remove what is not ours."""
         require_root()
         if not (self.folder / MARK).is_file():
             raise ValueError(f"--dir: {self.folder} holds no set-up of Gazebo, nothing was removed")
+
+    def remove(self) -> None:
+        """Takes everything away, with mounts that somebody may have made below."""
+        self.require_removable()
         for point in mounts_below(self.folder):
             subprocess.run(["umount", "--lazy", point], check=True)
         if left := mounts_below(self.folder):
