@@ -22,6 +22,7 @@ from policyforest.cli.output import one_line
 ROOT = Path(__file__).parents[2]
 GROUP = typer.main.get_command(main)
 COMMANDS = sorted(command.callback.__name__ for command in main.registered_commands if command.callback is not None)
+GROUPED = sorted(f"{group} {name}" for group in ("ros", "gazebo") for name in GROUP.commands[group].commands)  # type: ignore[attr-defined]
 COMMAND = str(Path(sys.executable).with_name("policyforest"))
 
 
@@ -37,6 +38,21 @@ def test_the_help_of_every_command_has_examples_that_can_be_parsed(name: str) ->
         command.make_context(name, [a for a in arguments if a != "--help"])
 
 
+@pytest.mark.parametrize("name", GROUPED)
+def test_the_help_of_every_command_of_a_group_has_examples_that_can_be_parsed(name: str) -> None:
+    group, command = name.split()
+    shown = CliRunner().invoke(main, [group, command, "--help"], env={"COLUMNS": "200"}).stdout
+    known = GROUP.commands[group].commands[command]  # type: ignore[attr-defined]
+    for example in EXAMPLES[name]:
+        assert example in shown
+        assert shlex.split(example)[:3] == ["policyforest", group, command]
+        known.make_context(name, shlex.split(example)[3:])
+
+
+def test_there_are_examples_for_commands_that_exist_alone() -> None:
+    assert sorted(EXAMPLES) == sorted([*COMMANDS, *GROUPED])
+
+
 def test_exit_codes_are_in_the_help_and_in_the_docs() -> None:
     shown = CliRunner().invoke(main, ["--help"]).stdout
     page = (ROOT / "docs" / "command_line.md").read_text()
@@ -45,7 +61,7 @@ def test_exit_codes_are_in_the_help_and_in_the_docs() -> None:
         assert f"| {code} | {meaning}" in page
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", [*COMMANDS, "ros", "gazebo"])
 def test_every_command_is_in_the_docs(name: str) -> None:
     assert f"`policyforest {name}" in (ROOT / "docs" / "command_line.md").read_text()
 

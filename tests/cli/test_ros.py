@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import signal
+import threading
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ import policyforest as pf
 from loopback import EXAMPLE
 from policies import forest_policy
 from policyforest.cli import main
+from policyforest.cli.ros import _beside, _on_signals
 from policyforest.ros.config import load_config
 from policyforest.ros.control import Decision
 from policyforest.ros.recording import Recording
@@ -55,6 +58,30 @@ def test_exploring_needs_to_know_what_an_episode_is(tmp_path):
     assert not (tmp_path / "run").exists()
     (tmp_path / "robot.toml").write_text(EXAMPLE.read_text())
     assert "--output" in refused(run(*arguments, "-o", tmp_path / "policy.txt"))
+
+
+def test_numbers_that_cannot_be_meant_are_refused_before_the_robot_moves(tmp_path, policy):
+    explore = ("ros", "explore", "--config", EXAMPLE, "--run-dir", tmp_path / "run")
+    assert "--policies: is 0" in refused(run(*explore, "-o", tmp_path / "p.pforest", "--policies", 0))
+    assert "--episodes: is 0" in refused(run(*explore, "--episodes", 0))
+    assert not (tmp_path / "run").exists()
+    for seconds in ("nan", "inf", "-1"):
+        assert "--seconds: is" in refused(run("ros", "run", policy, "--config", EXAMPLE, "--seconds", seconds))
+        assert "--seconds: is" in refused(run("ros", "simulate", "--seconds", seconds))
+
+
+def test_a_signal_stops_even_those_who_hold_the_lock_that_stopping_needs():
+    lock, stopped, done = threading.Lock(), [], threading.Event()
+
+    def stop() -> None:
+        stopped.append(lock.acquire(timeout=5.0))
+        done.set()
+
+    with _on_signals(_beside(stop)):
+        with lock:
+            signal.raise_signal(signal.SIGTERM)
+        assert done.wait(10.0)
+    assert stopped == [True]
 
 
 def test_a_recording_is_turned_into_transitions(tmp_path):

@@ -219,3 +219,8 @@ def test_the_simulated_pendulum_closes_the_loop_in_lock_step():
     assert states[1].position[0] != states[0].position[0]
     network.call("/pendulum/reset", 1.0)
     assert states[2].position == [-math.pi]
+    for place in ([], [1.0], [math.nan, 0.0]):
+        with pytest.raises(ValueError, match="must be \\[angle, speed\\]"):
+            network.publisher("/pendulum/place", "numbers").send(place)
+    network.publisher(CONFIG.action[0].topic, "number").send(1.0)
+    assert states[3].effort == [1.0]

@@ -12,7 +12,8 @@ from typing import Annotated, Any
 
 import typer
 
-from policyforest.arguments import one_of
+from policyforest.arguments import one_of, real_number, whole_number
+from policyforest.cli.examples import epilog
 from policyforest.cli.explore import EpisodeTable
 from policyforest.cli.output import Jobs, Json, Seed, note, print_json, print_pairs
 
@@ -30,7 +31,7 @@ Record = Annotated[
 Seconds = Annotated[float | None, typer.Option(help="Stop after so many seconds.  [default: run until Ctrl-C]")]
 
 
-@ros.command()
+@ros.command(epilog=epilog("ros run"))
 def run(
     policy: Annotated[Path, typer.Argument(help="A policy file, .pforest.")],
     config: Config,
@@ -46,9 +47,10 @@ def run(
 
     robot, law = load_config(config), load(policy)
     require_fit(law, robot)
+    _require_seconds(seconds)
     with _network(robot) as transport, _recording(record, robot) as log:
         node = Node(law, robot, transport, log=log, warn=note)
-        with _on_signals(node.stop):
+        with _on_signals(_beside(node.stop)):
             report = node.run(seconds).as_dict()
     if json:
         print_json(report)
@@ -60,7 +62,7 @@ def run(
     print_pairs(f"Ran {policy.name} on {robot.name}", lines if record is None else lines | {"recorded": record})
 
 
-@ros.command()
+@ros.command(epilog=epilog("ros explore"))
 def explore(
     config: Config,
     run_dir: Annotated[
@@ -84,6 +86,8 @@ def explore(
 
     if output is not None and (output.suffix != SUFFIX or not output.parent.is_dir()):
         raise ValueError(f"--output: is {output}, must end in {SUFFIX} and lie in a folder that exists")
+    whole_number("--policies", policies, at_least=1)
+    whole_number("--episodes", episodes, at_least=1)
     robot = load_config(config)
     require_episodes(robot)
     explorer = _open_agent(agent, robot, run_dir, seed, jobs)
@@ -113,7 +117,7 @@ def explore(
     print_pairs(f"Explored {robot.name} with {agent}", pairs | ({} if output is None else {"policy": output}))
 
 
-@ros.command()
+@ros.command(epilog=epilog("ros simulate"))
 def simulate(
     transport: Annotated[str, typer.Option(help="ros1 or dds.")] = "ros1",
     rate: Annotated[float, typer.Option(help="States a second.", min=0.1, max=10_000.0)] = 10.0,
@@ -125,18 +129,19 @@ def simulate(
     from policyforest.ros.transport import open_transport
 
     kind: Any = one_of("--transport", transport, ("ros1", "dds"))
+    _require_seconds(seconds)
     network, stop = open_transport(kind, "pendulum"), threading.Event()
     if seconds is not None:
         threading.Timer(seconds, stop.set).start()
     try:
         pendulum = SimulatedPendulum(network, services=kind == "ros1")
-        with _on_signals(stop.set):
+        with _on_signals(_beside(stop.set)):
             pendulum.run_in_lock_step(stop) if lock_step else pendulum.run(rate, stop)
     finally:
         network.close()
 
 
-@ros.command()
+@ros.command(epilog=epilog("ros read"))
 def read(
     recording: Annotated[Path, typer.Argument(help="What `ros run --record` or `ros explore --record` has written.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the transitions go: .npz or .parquet.")],
@@ -209,6 +214,17 @@ def _on_signals(stop: Callable[[], None]) -> Iterator[None]:
     finally:
         for kind, handler in zip(kinds, before, strict=True):
             signal.signal(kind, handler)
+
+
+def _beside(stop: Callable[[], None]) -> Callable[[], None]:
+    """`stop` in a thread of its own: what a signal interrupts may hold the very lock that `stop` needs, and the robot
+    would never get its safe action."""
+    return lambda: threading.Thread(target=stop).start()
+
+
+def _require_seconds(seconds: float | None) -> None:
+    if seconds is not None:
+        real_number("--seconds", seconds, at_least=0.0)
 
 
 def _interrupt() -> None:

@@ -9,6 +9,7 @@ Everything stays on the loopback interface unless CYCLONEDDS_URI says otherwise.
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from collections.abc import Callable
@@ -44,7 +45,7 @@ class DdsTransport:
         reader = self._dds["sub"].DataReader(self._participant, self._topic(topic, kind), qos=self._qos(latch=False))
         read = self._messages.READERS[kind]
         thread = threading.Thread(
-            target=self._read, args=(reader, lambda m: callback(read(m))), name=topic, daemon=True
+            target=self._read, args=(reader, lambda m: callback(read(m)), topic), name=topic, daemon=True
         )
         self._threads.append(thread)
         thread.start()
@@ -79,7 +80,7 @@ class DdsTransport:
             policy.Reliability.Reliable(max_blocking_time=0), policy.History.KeepLast(100), durable
         )
 
-    def _read(self, reader: Any, callback: Callable[[Any], None]) -> None:
+    def _read(self, reader: Any, callback: Callable[[Any], None], topic: str) -> None:
         core = self._dds["core"]
         waiting = core.WaitSet(self._participant)
         condition = core.ReadCondition(reader, core.ViewState.Any | core.InstanceState.Any | core.SampleState.NotRead)
@@ -87,8 +88,12 @@ class DdsTransport:
         while not self._ended.is_set():
             waiting.wait(WAKE)
             for message in reader.take(100):
-                if getattr(message.sample_info, "valid_data", True):
+                if not getattr(message.sample_info, "valid_data", True):
+                    continue
+                try:
                     callback(message)
+                except Exception:  # one message must not make this process deaf to the next; rospy does the same
+                    logging.getLogger(__name__).exception("a message of %s has failed", topic)
 
 
 class _Publisher:

@@ -41,8 +41,6 @@ class SimulatedPendulum:
         self._torque = 0.0
         self._time = 0.0
         self._lock_step = False
-        self.commands: list[tuple[float, float]] = []
-        """(monotonic time, torque) of every command"""
         self._states = transport.publisher(topics.joint_states, "joints", keep=100, latch=True)
         transport.subscribe(topics.command, "number", self._on_torque)
         transport.subscribe(topics.place, "numbers", self._on_place)
@@ -69,7 +67,6 @@ class SimulatedPendulum:
 
     def _on_torque(self, torque: float) -> None:
         with self._lock:
-            self.commands.append((time.monotonic(), torque))
             if not math.isfinite(torque):
                 return
             self._torque = min(max(torque, -15.0), 15.0)
@@ -78,6 +75,8 @@ class SimulatedPendulum:
                 self._publish()
 
     def _on_place(self, state: list[float]) -> None:
+        if len(state) != 2 or not all(map(math.isfinite, state)):
+            raise ValueError(f"place: is {state}, must be [angle, speed]")
         with self._lock:
             self._state, self._torque = np.array(state, dtype=np.float64), 0.0
             self._publish()
