@@ -70,6 +70,13 @@ def test_numbers_that_cannot_be_meant_are_refused_before_the_robot_moves(tmp_pat
         assert "--seconds: is" in refused(run("ros", "simulate", "--seconds", seconds))
 
 
+@pytest.mark.parametrize("domain", ["", "abc", "-1", "9999"])
+def test_a_domain_that_dds_does_not_have_is_named(monkeypatch, domain):
+    pytest.importorskip("cyclonedds")
+    monkeypatch.setenv("ROS_DOMAIN_ID", domain)
+    assert "ROS_DOMAIN_ID: is" in refused(run("ros", "simulate", "--transport", "dds", "--seconds", 0))
+
+
 def test_a_signal_stops_even_those_who_hold_the_lock_that_stopping_needs():
     lock, stopped, done = threading.Lock(), [], threading.Event()
 

@@ -22,6 +22,7 @@ LOOPBACK = """<CycloneDDS><Domain>
 <General><Interfaces><NetworkInterface name="lo"/></Interfaces><AllowMulticast>false</AllowMulticast></General>
 <Discovery><Peers><Peer address="localhost"/></Peers><ParticipantIndex>auto</ParticipantIndex></Discovery>
 </Domain></CycloneDDS>"""
+HIGHEST_DOMAIN = 232
 WAKE = 200_000_000
 """Nanoseconds after which a reading thread looks whether it is to end"""
 
@@ -36,8 +37,11 @@ class DdsTransport:
         self._dds = {name: import_extra(f"cyclonedds.{name}", "dds") for name in ("core", "domain", "topic", "util")}
         self._dds |= {name: import_extra(f"cyclonedds.{name}", "dds") for name in ("pub", "sub", "qos")}
         self._messages = dds_messages
-        number = int(os.environ.get("ROS_DOMAIN_ID", "0")) if domain is None else domain
-        self._participant = self._dds["domain"].DomainParticipant(number)
+        number = _domain() if domain is None else domain
+        try:
+            self._participant = self._dds["domain"].DomainParticipant(number)
+        except self._dds["core"].DDSException as error:
+            raise ConnectionError(f"DDS: domain {number} cannot be joined, see CYCLONEDDS_URI ({error})") from error
         self._ended = threading.Event()
         self._threads: list[threading.Thread] = []
 
@@ -94,6 +98,14 @@ class DdsTransport:
                     callback(message)
                 except Exception:  # one message must not make this process deaf to the next; rospy does the same
                     logging.getLogger(__name__).exception("a message of %s has failed", topic)
+
+
+def _domain() -> int:
+    """The domain of ROS 2; the ports of higher ones would not exist."""
+    given = os.environ.get("ROS_DOMAIN_ID", "0")
+    if not given.isdecimal() or int(given) > HIGHEST_DOMAIN:
+        raise ValueError(f"ROS_DOMAIN_ID: is {given!r}, must be a whole number from 0 to {HIGHEST_DOMAIN}")
+    return int(given)
 
 
 class _Publisher:
