@@ -95,7 +95,7 @@ class Node:
         return self.report
 
     def stop(self) -> None:
-        """Ends `run`, from any thread or signal handler."""
+        """Ends `run`, from any other thread; a signal handler may have interrupted `run` with the lock held."""
         self._stopped.set()
 
     def _on_sample(self, sample: JointSample) -> None:
