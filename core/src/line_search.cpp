@@ -48,6 +48,19 @@ class RecentNumbers {
   std::vector<Entry> entries_;
 };
 
+// Whether to try something that pays only sometimes: after k failures in a row, in one of 2^k cases.
+class Trial {
+ public:
+  bool skips() { return left_ > 0 && left_--; }
+  void note(bool paid) {
+    failures_ = paid ? 0 : std::min(failures_ + 1, 6);
+    left_ = (1 << failures_) - 1;
+  }
+
+ private:
+  int failures_ = 0, left_ = 0;
+};
+
 }  // namespace
 
 LineSearch::LineSearch(const Forest& forest, std::size_t action)
@@ -110,7 +123,10 @@ class LineSearch::Worker {
   // A group of blocks of states that are near each other. Cells that are best for none of them are left out.
   void group(const double* rows, const std::uint32_t* order, std::size_t n, const LineMaxima& out) {
     searched_ = {0, search_.thresholds_.size()};
-    if (n > kMaxStates && Steps::bounded(search_.thresholds_.size() + 1)) searched_ = candidates(rows, order, n);
+    if (n > kMaxStates && Steps::bounded(search_.thresholds_.size() + 1) && !trial_.skips()) {
+      searched_ = candidates(rows, order, n);
+      trial_.note(2 * (searched_.last - searched_.first) < search_.thresholds_.size());
+    }
     for (std::size_t begin = 0; begin < n; begin += kMaxStates)
       (*this)(rows, order + begin, std::min(kMaxStates, n - begin), out);
   }
@@ -239,6 +255,7 @@ class LineSearch::Worker {
   RowBlock block_;
   CellRun searched_;  // cells
   CellBounds bounds_;
+  Trial trial_;
   double cells_[kMaxStates] = {}, values_[kMaxStates];
   std::vector<Task> tasks_;
 };
