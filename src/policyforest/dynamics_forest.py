@@ -60,6 +60,7 @@ class DynamicsForest:
     n_jobs: int | None = 1
 
     def fit(self, transitions: Transitions) -> DynamicsModel:
+        """Learns the change of state, the reward and the end of a step."""
         data = transitions
         seed = seed_number("random_state", self.random_state)
         folds = _folds(data, seed)

@@ -29,6 +29,7 @@ class Evaluation:
 
     @property
     def mean(self) -> float:
+        """The mean return."""
         return float(self.returns.mean())
 
     @property
@@ -39,10 +40,12 @@ class Evaluation:
 
     @property
     def worst(self) -> float:
+        """The smallest return."""
         return float(self.returns.min())
 
     @property
     def best(self) -> float:
+        """The largest return."""
         return float(self.returns.max())
 
     def __str__(self) -> str:

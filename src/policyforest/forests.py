@@ -116,6 +116,7 @@ class Forest:
 
     @property
     def n_inputs(self) -> int:
+        """The number of inputs of a row."""
         return self._native.n_inputs
 
     @property
@@ -135,6 +136,7 @@ class Forest:
 
     @property
     def leaf_model(self) -> LeafModel:
+        """What its leaves are: constant, or linear in the inputs."""
         return "linear" if self._native.linear else "constant"
 
     def __len__(self) -> int:

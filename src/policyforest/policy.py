@@ -44,7 +44,7 @@ class PolicyInfo:
 
     @classmethod
     def of(cls, method: str, learner: Any, n_samples: int, **more: Any) -> PolicyInfo:
-        """The info of what a learner (a dataclass) made, with its plain parameters."""
+        """The info of what a learner (a dataclass) made, with its plain parameters and whatever `more` adds to them."""
         import datetime
 
         from policyforest import __version__
@@ -131,6 +131,7 @@ class Policy:
 
     @property
     def n_leaves(self) -> int:
+        """Leaves of all its trees."""
         return sum(forest.n_leaves for forest in self.forests)
 
     @property

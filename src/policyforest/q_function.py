@@ -130,10 +130,12 @@ class GreedyPolicy:
         period_rows(self.periodic, n_states)
 
     def act(self, state: ArrayLike) -> Floats:
+        """The action of the largest Q at one state."""
         action: Floats = self.act_batch(finite_array("state", state, 1)[np.newaxis])[0]
         return action
 
     def act_batch(self, states: ArrayLike) -> Floats:
+        """The actions of the largest Q, for rows of states."""
         box = self.forest.box[: self.observation_space.shape[0]]
         rows = states_in_box(states, box, self.periodic)
         found = self.forest.best_action(rows, search=self.action_search, max_leaves=self.max_leaves)

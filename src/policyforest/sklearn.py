@@ -18,6 +18,8 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from policyforest.forests import Forest, LeafModel, Score, grow_forest
 
+__all__ = ["ForestRegressor"]
+
 
 class ForestRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """A forest of Extra-Trees with constant or linear leaves.

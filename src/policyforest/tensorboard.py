@@ -27,6 +27,8 @@ ITERATION_SCALARS = {
 }
 ELAPSED = "time/time_elapsed"
 
+__all__ = ["TensorBoard"]
+
 
 class TensorBoard:
     """A callback that writes an event file; close it, or use it in a ``with`` statement.
@@ -59,6 +61,7 @@ class TensorBoard:
         self._writer.add_scalar(name, value, step, walltime=time.time())
 
     def close(self) -> None:
+        """Writes what is left, and closes the event file."""
         self._writer.close()
 
     def __enter__(self) -> Self:

@@ -139,6 +139,7 @@ class Transitions:
 
     @property
     def n_episodes(self) -> int:
+        """How many episodes there are."""
         return len(np.unique(self.episodes))
 
     @property

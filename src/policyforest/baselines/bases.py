@@ -35,7 +35,8 @@ class Features(Protocol):
 class Basis(Protocol):
     """A family of functions that can be laid over any box."""
 
-    def over(self, box: Floats) -> Features: ...
+    def over(self, box: Floats) -> Features:
+        """The functions of this basis over a box of inputs."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ class PolynomialBasis:
             raise ValueError(f"degree: {self.degree}; it must be at least 0")
 
     def over(self, box: Floats) -> Polynomials:
+        """Its polynomials over a box of inputs."""
         centre, scale = _unit_scaling(box)
         exponents = _exponents(len(box), self.degree)
         _check_size(len(exponents))
@@ -99,6 +101,7 @@ class RadialBasis:
             raise ValueError(f"reach: {self.reach}; it must be positive")
 
     def over(self, box: Floats) -> RadialGrid:
+        """Its bumps over a box of inputs."""
         centre, scale = _unit_scaling(box)
         counts = [self.n_centres] * len(box) if isinstance(self.n_centres, int) else list(self.n_centres)
         if len(counts) != len(box):

@@ -64,6 +64,7 @@ class BinaryActionSearch:
         check_iteration(self.discount, self.residual, self.max_iterations, self.ridge)
 
     def fit(self, transitions: Transitions) -> BinarySearchPolicy:
+        """Learns from a batch of samples."""
         check_transitions(transitions)
         box = np.concatenate([visited_box(transitions), bounds(transitions.action_space)])
         basis = default_basis(len(box)) if self.basis is None else self.basis
@@ -105,6 +106,7 @@ class BinarySearchPolicy(BatchPolicy):
         object.__setattr__(self, "features", self.basis.over(self.input_box))
 
     def choose(self, states: Floats) -> Floats:
+        """Actions for rows of states that have been checked: the search goes up or down, in ever smaller steps."""
         box = bounds(self.action_space)
         actions = np.tile(box.mean(axis=1), (len(states), 1))
         for dimension, steps in enumerate(step_sizes(box, self.resolution)):

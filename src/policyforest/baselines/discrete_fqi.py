@@ -54,6 +54,7 @@ class DiscreteFQI:
         whole_number("n_actions", self.n_actions, at_least=2)
 
     def fit(self, transitions: Transitions) -> DiscretePolicy:
+        """Learns from a batch of samples."""
         check_transitions(transitions)
         data = transitions
         action_box = bounds(data.action_space)
@@ -103,6 +104,7 @@ class DiscretePolicy(BatchPolicy):
     info: PolicyInfo = field(default_factory=lambda: PolicyInfo("fqi-discrete"), repr=False)
 
     def choose(self, states: Floats) -> Floats:
+        """Actions for rows of states that have been checked: of the finitely many, the one of the largest Q."""
         rows = states_in_box(states, self.forest.box[: states.shape[1]], self.periodic)
         chosen: Floats = self.actions[action_values(self.forest, rows, self.actions).argmax(axis=1)]
         return chosen

@@ -61,6 +61,7 @@ class ForestBinaryActionSearch:
         whole_number("horizon", self.horizon, at_least=1)
 
     def fit(self, transitions: Transitions) -> ForestBinarySearchPolicy:
+        """Learns from a batch of samples."""
         check_transitions(transitions)
         n, n_actions = transitions.actions.shape
         length = n_actions * self.resolution
@@ -118,6 +119,7 @@ class ForestBinarySearchPolicy(BatchPolicy):
     info: PolicyInfo = field(default_factory=lambda: PolicyInfo("bas"), repr=False)
 
     def choose(self, states: Floats) -> Floats:
+        """Actions for rows of states that have been checked: the search goes up or down, in ever smaller steps."""
         rows = states_in_box(states, self.forests[0].box[: states.shape[1]], self.periodic)
         box = bounds(self.action_space)
         actions = np.tile(box.mean(axis=1), (len(states), 1))

@@ -44,6 +44,7 @@ class LSPI:
         check_iteration(self.discount, self.residual, self.max_iterations, self.ridge)
 
     def fit(self, transitions: Transitions) -> LSPIPolicy:
+        """Learns from a batch of samples."""
         check_transitions(transitions)
         action_box, state_box = bounds(transitions.action_space), visited_box(transitions)
         basis = default_basis(len(state_box)) if self.basis is None else self.basis
@@ -93,6 +94,7 @@ class LSPIPolicy(BatchPolicy):
         object.__setattr__(self, "features", self.basis.over(self.input_box))
 
     def choose(self, states: Floats) -> Floats:
+        """Actions for rows of states that have been checked: of the finitely many, the one of the largest Q."""
         values = self.features(states) @ self.weights.T
         chosen: Floats = self.actions[values.argmax(axis=1)]
         return chosen

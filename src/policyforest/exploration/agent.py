@@ -90,6 +90,7 @@ class ExploringAgent:
 
     @property
     def total_steps(self) -> int:
+        """Steps of all finished episodes."""
         return sum(len(episode.rewards) for episode in self.episodes)
 
     def begin_episode(self, *, wait: bool = True) -> None:

@@ -216,7 +216,7 @@ def paper_planner(
 
 
 def make_agent(name: str, system: System, **settings: Any) -> ExploringAgent:
-    """An agent by the name of its explorer."""
+    """An agent by the name of its explorer, one of `EXPLORERS`; `settings` are the parameters of its class."""
     one_of("agent", name, EXPLORERS)
     if name == "disagreement":
         return DisagreementExploration(system, **settings)

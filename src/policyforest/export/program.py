@@ -18,7 +18,9 @@ from policyforest.arguments import Floats
 from policyforest.forests import Forest
 
 Precision = Literal["float64", "float32", "int16"]
+"""The numbers that exported C computes with."""
 Style = Literal["table", "branches"]
+"""How exported C holds a tree: in arrays, or as nested ifs."""
 PRECISIONS: tuple[Precision, ...] = ("float64", "float32", "int16")
 STYLES: tuple[Style, ...] = ("table", "branches")
 

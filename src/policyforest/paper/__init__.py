@@ -5,5 +5,6 @@ from policyforest.paper.cells import Study, run_studies
 
 ROOMS = (batch, online, engines, times, limits, portraits, compare)
 STUDIES: dict[str, Study] = {name: study for room in ROOMS for name, study in room.STUDIES.items()}
+"""All studies by their names."""
 
 __all__ = ["STUDIES", "Study", "run_studies"]

@@ -55,9 +55,11 @@ class Study:
     """Whether it needs more than this package, and is left out of "all" """
 
     def folder(self, out: Path, scale: str = "paper") -> Path:
+        """Where its cells lie under `out`."""
         return out / (f"{self.name}-quick" if scale == "quick" and self.short else self.name)
 
     def file(self, out: Path, seed: int, scale: str = "paper") -> Path:
+        """Where the cell of a seed lies under `out`."""
         return self.folder(out, scale) / f"{seed:04}.json"
 
     def missing(self, out: Path, scale: str) -> list[int]:
@@ -73,6 +75,7 @@ class Study:
         return self.short.seconds if scale == "quick" and self.short else self.seconds
 
     def cell(self, seed: int, scale: str) -> dict[str, Any]:
+        """Computes the cell of a seed."""
         return self.short.run(seed) if scale == "quick" and self.short else self.run(seed)
 
     def results(self, out: Path, scale: str = "paper") -> list[Result]:
@@ -80,6 +83,7 @@ class Study:
         return list(self.by_seed(out, scale).values())
 
     def by_seed(self, out: Path, scale: str = "paper") -> dict[int, Result]:
+        """The finished cells' results under their seeds."""
         files = {seed: self.file(out, seed, scale) for seed in range(self.seeds[scale])}
         return {seed: _read(file) for seed, file in files.items() if file.is_file()}
 

@@ -89,7 +89,7 @@ def well_formed(rows: Rows, columns: Columns, problems: Problems, spare: bool = 
 
 def _arrays(path: Path) -> dict[str, Array]:
     try:
-        if path.suffix == ".npy":
+        if path.suffix.lower() == ".npy":
             return _fields(np.load(path, allow_pickle=False))
         _check_size(path)
         with np.load(path, allow_pickle=False) as file:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import glob
-import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from gymnasium.spaces import Box
@@ -18,22 +15,17 @@ from policyforest.readers import assembly
 from policyforest.readers.array_files import read_arrays
 from policyforest.readers.columns import Columns, Marks, Wanted
 from policyforest.readers.description import Description, LogWarning, described, described_transitions
-from policyforest.readers.minari_files import PREFIX, is_minari_folder, read_minari
+from policyforest.readers.log_files import PathLike, log_files, shown_path
+from policyforest.readers.minari_files import read_minari
+from policyforest.readers.parquet_process import ParquetProcess
 from policyforest.readers.resampling import resampled
-from policyforest.readers.ros_bags import is_bag, read_bag
+from policyforest.readers.ros_bags import read_bag
 from policyforest.readers.rows import OnError, Problems, Rows
 from policyforest.readers.table_files import read_csv, read_parquet
 from policyforest.transition_files import load_transitions
 from policyforest.transitions import Transitions
 
-FORMATS = ("csv", "parquet", "numpy", "minari", "rosbag", "transitions")
-SUFFIXES = {
-    **dict.fromkeys((".csv", ".tsv", ".txt"), "csv"),
-    **dict.fromkeys((".parquet", ".pq"), "parquet"),
-    **dict.fromkeys((".npz", ".npy"), "numpy"),
-}
 TURN = (-np.pi, np.pi)
-PathLike = str | os.PathLike[str]
 Bounds = Mapping[str, tuple[float, float]] | Sequence[tuple[float, float]]
 
 
@@ -46,6 +38,7 @@ class Log:
 
     @property
     def transitions(self) -> Transitions:
+        """The samples; an error if the log has no reward."""
         if self._transitions is None:
             raise ValueError(
                 "reward: is not given and no column is called so; must be a column or a formula (--reward)"
@@ -53,11 +46,50 @@ class Log:
         return self._transitions
 
 
-def read_transitions(path: PathLike | Sequence[PathLike], **options: Any) -> Transitions:
-    """The samples of a log; see `read_log` for the options.
+def read_transitions(
+    path: PathLike | Sequence[PathLike],
+    *,
+    state: Sequence[str] | None = None,
+    action: Sequence[str] | None = None,
+    reward: str | None = None,
+    terminal: str | None = None,
+    truncated: str | None = None,
+    episode: str | None = None,
+    time: str | None = None,
+    next_state: Sequence[str] | None = None,
+    terminal_marks: Marks | None = None,
+    period: float | None = None,
+    max_gap: float | None = None,
+    time_unit: float = 1.0,
+    degrees: Sequence[str] = (),
+    angles: Sequence[str] = (),
+    action_bounds: Bounds | None = None,
+    on_error: OnError = "fail",
+    format: str | None = None,
+) -> Transitions:
+    """The samples of a log; the parameters are those of `read_log`.
 
     What usually goes wrong with logs is told as a `LogWarning`."""
-    log = read_log(path, **options)
+    log = read_log(
+        path,
+        state=state,
+        action=action,
+        reward=reward,
+        terminal=terminal,
+        truncated=truncated,
+        episode=episode,
+        time=time,
+        next_state=next_state,
+        terminal_marks=terminal_marks,
+        period=period,
+        max_gap=max_gap,
+        time_unit=time_unit,
+        degrees=degrees,
+        angles=angles,
+        action_bounds=action_bounds,
+        on_error=on_error,
+        format=format,
+    )
     for warning in log.description.warnings:
         warnings.warn(str(warning), LogWarning, stacklevel=2)
     return log.transitions
@@ -117,14 +149,15 @@ def read_log(
     wanted = Wanted(
         _texts(state), _texts(action), _texts(next_state), reward, terminal, truncated, episode, time, terminal_marks
     )
-    files = _files(path, format)
+    files = log_files(path, format)
     if any(kind == "transitions" for _, kind in files):
         return _saved(files, wanted)
     problems = Problems(on_error)
     parts = []
-    for file, kind in files:
-        rows, columns = _read(file, kind, wanted, problems, period, max_gap)
-        parts.append((_steps(rows, columns, problems, unit, period, max_gap, degrees, angles, kind), rows, columns))
+    with ParquetProcess() as process:
+        for file, kind in files:
+            rows, columns = _read(file, kind, wanted, problems, period, max_gap, process)
+            parts.append((_steps(rows, columns, problems, unit, period, max_gap, degrees, angles, kind), rows, columns))
     problems.settle()
     columns = parts[0][2]
     steps = [part[0] for part in parts]
@@ -132,7 +165,7 @@ def read_log(
     description = described([p[1] for p in parts], steps, columns, problems, bounds[1], files, angles, period, degrees)
     if description.n_samples == 0:
         raise ValueError(
-            f"{_shown(path)}: has no samples ({description.n_rows} rows); a sample needs two rows that follow"
+            f"{shown_path(path)}: has no samples ({description.n_rows} rows); a sample needs two rows that follow"
         )
     return Log(description, _transitions(steps, columns, bounds[0], angles, parts[0][1]))
 
@@ -151,13 +184,19 @@ def transitions_of(rows: Rows, columns: Columns, problems: Problems, action_spac
 
 
 def _read(
-    file: str, kind: str, wanted: Wanted, problems: Problems, period: float | None, max_gap: float | None
+    file: str,
+    kind: str,
+    wanted: Wanted,
+    problems: Problems,
+    period: float | None,
+    max_gap: float | None,
+    process: ParquetProcess,
 ) -> tuple[Rows, Columns]:
     path = Path(file)
     if kind == "csv":
         return read_csv(path, wanted, problems)
     if kind == "parquet":
-        return read_parquet(path, wanted, problems)
+        return read_parquet(path, wanted, problems, process)
     if kind == "numpy":
         return read_arrays(path, wanted, problems)
     if kind == "minari":
@@ -189,70 +228,6 @@ def _steps(
         rows = resampled(rows, columns, period)
     assembly.wrap_angles(rows, angles, columns)
     return assembly.assemble(rows, columns, problems, intervals, gaps, duplicates)
-
-
-def _files(path: PathLike | Sequence[PathLike], format: str | None) -> list[tuple[str, str]]:
-    """Each file with its format, patterns and folders opened up, in the order of their names."""
-    paths = [path] if isinstance(path, str | os.PathLike) else list(path)
-    if format is not None:
-        one_of("format", format, FORMATS)
-    files: list[tuple[str, str]] = []
-    for one in [os.fspath(p) for p in paths]:
-        if one.startswith(PREFIX):
-            files.append((one, "minari"))
-            continue
-        found = [one] if os.path.exists(one) else sorted(glob.glob(one, recursive=True))
-        if not found:
-            raise FileNotFoundError(f"path: is {one!r}, must be a file, a folder or a pattern that matches some")
-        for name in found:
-            files += [(file, format or _format(file)) for file in _opened(name)]
-    if not files:
-        raise ValueError(f"path: is {_shown(path)}, holds no logs")
-    return files
-
-
-def _opened(name: str) -> list[str]:
-    """A folder that is no log itself stands for the recorded episodes in it."""
-    folder = Path(name)
-    if not folder.is_dir() or is_bag(folder) or is_minari_folder(folder):
-        return [name]
-    inside = sorted(str(file) for file in folder.iterdir() if file.suffix in SUFFIXES or is_bag(file))
-    if not inside:
-        raise ValueError(
-            f"{name}: is a folder without logs; must hold {', '.join(SUFFIXES)}, a bag or a Minari dataset"
-        )
-    return inside
-
-
-def _format(name: str) -> str:
-    path = Path(name)
-    if path.is_dir():
-        return "rosbag" if is_bag(path) else "minari"
-    if is_bag(path):
-        return "rosbag"
-    kind = SUFFIXES.get(path.suffix.lower())
-    if kind is None:
-        raise ValueError(
-            f"path: is {name!r}, must end in {', '.join([*SUFFIXES, '.bag', '.mcap', '.db3'])}, or say format="
-        )
-    return "transitions" if kind in ("numpy", "parquet") and _is_ours(path) else kind
-
-
-def _is_ours(path: Path) -> bool:
-    """Whether `Transitions.save` has written a file; no more than its ends are looked at."""
-    import zipfile
-
-    from policyforest.transition_files import SEAL
-
-    if path.suffix == ".npz":
-        if not zipfile.is_zipfile(path):
-            return False
-        with zipfile.ZipFile(path) as archive:
-            names = set(archive.namelist())
-        return {"metadata.npy", "next_states.npy", "episodes.npy"} <= names
-    with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - (1 << 20)))
-        return SEAL in file.read()
 
 
 def _saved(files: list[tuple[str, str]], wanted: Wanted) -> Log:
@@ -319,7 +294,3 @@ def _texts(value: Sequence[str] | str | None) -> list[str] | None:
     if value is None:
         return None
     return [text.strip() for text in value.split(",") if text.strip()] if isinstance(value, str) else list(value)
-
-
-def _shown(path: object) -> str:
-    return str(path) if isinstance(path, str | os.PathLike) else ", ".join(map(str, path))  # type: ignore[call-overload]

@@ -2,7 +2,7 @@
 
 A CSV file whose rows are all well-formed is read by polars in batches (its streaming engine), and what stays in memory
 is eight bytes for each number of the columns that were named. At the first sign of trouble the file is read again,
-slowly, by Python's own reader, which knows the line of every row.
+slowly, by Python's own reader, which knows the line of every row. Parquet is read so too, in a process of its own.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from policyforest.extras import import_extra
 from policyforest.readers import cells
 from policyforest.readers.careful_csv import read_carefully
 from policyforest.readers.columns import Column, Columns, Wanted
+from policyforest.readers.parquet_process import ParquetProcess
 from policyforest.readers.rows import Bools, Problems, Rows
 
 SEPARATORS = ",;\t"
@@ -48,15 +49,9 @@ def read_csv(path: Path, wanted: Wanted, problems: Problems) -> tuple[Rows, Colu
     return (rows if rows is not None else read_carefully(path, separator, names, columns, problems)), columns
 
 
-def read_parquet(path: Path, wanted: Wanted, problems: Problems) -> tuple[Rows, Columns]:
-    polars = import_extra("polars", "parquet")
-    try:
-        names = list(polars.read_parquet_schema(path))
-        columns = wanted.resolve(names)
-        frame = polars.scan_parquet(path, glob=False).select(_expressions(polars, columns, from_text=False))
-        table = frame.collect(engine="streaming")
-    except (polars.exceptions.PolarsError, polars.exceptions.PanicException, OSError) as error:
-        raise ValueError(f"{path}: is not a Parquet file that can be read ({error})") from error
+def read_parquet(path: Path, wanted: Wanted, problems: Problems, process: ParquetProcess) -> tuple[Rows, Columns]:
+    columns = wanted.resolve(process.names(path))
+    table = process.table(path, _expressions(import_extra("polars", "parquet"), columns, from_text=False))
     rows = _rows(path, table, columns, first_line=1, unit="row")
     return rows.only(_well_formed(rows, table, columns, problems)), columns
 

@@ -81,6 +81,7 @@ def legend(axes: Axes, **place: Any) -> None:
 
 
 def save_png(figure: Figure, path: str | os.PathLike[str]) -> None:
+    """Writes the picture as a PNG file, whole or not at all."""
     with replacing(path) as beside:
         beside.write_bytes(png_bytes(figure))
 
