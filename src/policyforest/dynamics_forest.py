@@ -9,6 +9,7 @@ single points.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -190,23 +191,34 @@ class DynamicsModel:
     def recommended_samples(self) -> int:
         """How many samples to draw: none where there are enough or the model is poor, or where several actions make the
         maximum of Q costly."""
-        if self.transitions.actions.shape[1] > 1:
-            return 0
+        return DRAWN_SAMPLES if self.is_useful and self.transitions.actions.shape[1] == 1 else 0
+
+    @property
+    def is_useful(self) -> bool:
+        """Whether it predicts held-out samples well, and these are so few that more of them help."""
         good = min(self.reward.score, *(out.score for out in self.changes)) >= GOOD_SCORE
-        return DRAWN_SAMPLES if good and len(self.transitions) < ENOUGH_SAMPLES else 0
+        return good and len(self.transitions) < ENOUGH_SAMPLES
 
     @cached_property
     def _nearby(self) -> NearbyStates:
         return NearbyStates(self.transitions)
 
-    def sample(self, n: int, random_state: int | np.random.Generator | None = 0) -> Transitions:
-        """`n` transitions of the model: states near observed ones, uniform actions, observed residuals as noise."""
+    def sample(
+        self,
+        n: int,
+        random_state: int | np.random.Generator | None = 0,
+        control_law: Callable[[Floats], Floats] | None = None,
+    ) -> Transitions:
+        """`n` transitions of the model: states near observed ones, uniform actions, observed residuals as noise. With a
+        control law (rows of states → actions) half of the actions are its own."""
         n = whole_number("n", n, at_least=1)
         data = self.transitions
         rng = np.random.default_rng([seed_number("random_state", random_state), 1])
         states = self._nearby.draw(n, rng)
         box = bounds(data.action_space)
         actions = clip(box[:, 0] + rng.random((n, len(box))) * (box[:, 1] - box[:, 0]), box)
+        if control_law is not None:
+            actions[: n // 2] = clip(control_law(states[: n // 2]), box)
         rows = np.concatenate([states, actions], axis=1)
         drawn = self._residuals(n, rng)
         changes = np.stack([out(rows) for out in self.changes], axis=1) + drawn[:, :-1]

@@ -122,9 +122,7 @@ class Expression:
                     raise ValueError(f"expression: {name} takes {FUNCTIONS[name][1]} arguments, has {len(args)}")
                 return args
         allowed = "names, numbers, pi, + - * / **, < <= > >= == !=, and, or, not, if … else"
-        shown = ast.unparse(node)
-        shown = shown if len(shown) <= 40 else f"{shown[:40]}…"
-        raise ValueError(f"expression: has {shown!r}, only {allowed} and {', '.join(FUNCTIONS)} are allowed")
+        raise ValueError(f"expression: has {_shown(node)!r}, only {allowed} and {', '.join(FUNCTIONS)} are allowed")
 
     def _value(self, node: ast.expr, columns: Mapping[str, Floats]) -> Any:
         match node:
@@ -179,8 +177,17 @@ def _check_exponent(node: ast.expr) -> None:
         node, sign = node.operand, -1.0
     value = node.value if isinstance(node, ast.Constant) else None
     if isinstance(value, bool) or not isinstance(value, int | float) or abs(sign * value) > LARGEST_EXPONENT:
-        shown = ast.unparse(node)[:40]
-        raise ValueError(f"expression: has the exponent {shown!r}, must be a number of at most {LARGEST_EXPONENT:g}")
+        raise ValueError(
+            f"expression: has the exponent {_shown(node)!r}, must be a number of at most {LARGEST_EXPONENT:g}"
+        )
+
+
+def _shown(node: ast.expr, most: int = 40) -> str:
+    try:
+        text = ast.unparse(node)
+    except RecursionError:
+        return "what is nested too deep to be shown"
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def _reason(error: BaseException) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol
@@ -185,7 +185,8 @@ class FittedQIteration:
         """The iterations that are left: after the first that has settled, those that Q is averaged over."""
         left = most - len(history)
         if self.horizon == "auto":
-            first = next((h for h in range(1, len(history) + 1) if settled(history[:h])), None)
+            drifts = [done.drift for done in history]
+            first = next((h for h in range(1, len(drifts) + 1) if settled(drifts[:h])), None)
             left = left if first is None else min(left, first + n_averaged - 1 - len(history))
         return left
 
@@ -287,19 +288,23 @@ class _Source(NamedTuple):
 def _report(h: int, old: Floats, new: Floats, forest: Forest, seconds: float) -> QIteration:
     if len(new) == 0:
         return QIteration(h, 0.0, 0.0, 0.0, forest.n_leaves, seconds)
-    size = np.abs(new) + np.abs(old)
-    relative = np.divide(new - old, size, out=np.zeros_like(new), where=size > 0)
     return QIteration(
         iteration=h,
         change=float(np.mean(np.abs(new - old))),
-        drift=float(np.mean(relative)),
+        drift=drift(old, new),
         value=float(np.mean(new)),
         n_leaves=forest.n_leaves,
         seconds=seconds,
     )
 
 
-def settled(history: list[QIteration], tolerance: float = 5e-3, window: int = 6) -> bool:
+def drift(old: Floats, new: Floats) -> float:
+    """The relative change of values, averaged with its sign."""
+    size = np.abs(new) + np.abs(old)
+    return float(np.mean(np.divide(new - old, size, out=np.zeros_like(new), where=size > 0)))
+
+
+def settled(drifts: Sequence[float], tolerance: float = 5e-3, window: int = 6) -> bool:
     """Whether the values have stopped drifting.
 
     Forests are regrown with other splits in each iteration, so single values never stand still; but news that still
@@ -307,4 +312,4 @@ def settled(history: list[QIteration], tolerance: float = 5e-3, window: int = 6)
     over the last `window` iterations, must be small. (Measured: 18 iterations on the pendulum, 33 on Car on the Hill,
     40 on the swing-up; a criterion on |change| stops at the noise of the forests or never.)
     """
-    return len(history) > window and bool(abs(np.mean([it.drift for it in history[-window:]])) < tolerance)
+    return len(drifts) > window and bool(abs(np.mean(drifts[-window:])) < tolerance)

@@ -24,7 +24,7 @@ class Constant:
         return np.full((len(states), 1), self.action)
 
 
-def chain(n_episodes: int = 60, most: float = 1.0, seed: int = 0) -> pf.Transitions:
+def chain(n_episodes: int = 60, most: float = 1.0, seed: int = 0, noise: float = 0.0) -> pf.Transitions:
     """x' = x / 2, reward a, ten steps: an action a is worth a (1 + gamma + …) everywhere."""
     rng = np.random.default_rng(seed)
     starts = rng.uniform(-1, 1, n_episodes)
@@ -33,7 +33,7 @@ def chain(n_episodes: int = 60, most: float = 1.0, seed: int = 0) -> pf.Transiti
     return pf.Transitions(
         states[:, :-1].reshape(-1, 1),
         actions.reshape(-1, 1),
-        actions.ravel(),
+        actions.ravel() + noise * rng.standard_normal(actions.size),
         states[:, 1:].reshape(-1, 1),
         np.zeros(n_episodes * 10, dtype=bool),
         np.repeat(np.arange(n_episodes), 10),
@@ -43,11 +43,26 @@ def chain(n_episodes: int = 60, most: float = 1.0, seed: int = 0) -> pf.Transiti
 
 @pytest.mark.parametrize("action", [-0.5, 0.0, 0.5])
 def test_the_value_is_near_the_true_one_and_inside_its_interval(action: float) -> None:
-    judged = pf.evaluate_offline(Constant(action), chain(), discount=0.5, bootstrap=8, n_estimators=10)
+    judged = pf.evaluate_offline(Constant(action), chain(noise=0.2), discount=0.5, bootstrap=8, n_estimators=10)
     true = action / (1 - 0.5)
     assert judged.value == pytest.approx(true, abs=0.15)
     assert judged.interval[0] <= true <= judged.interval[1]
-    assert judged.interval[1] - judged.interval[0] < 0.6
+    assert 0.05 < judged.interval[1] - judged.interval[0] < 0.6
+
+
+def test_samples_of_a_model_make_the_value_exact_where_it_is_right() -> None:
+    drawn = pf.evaluate_offline(Constant(-0.5), chain(20), discount=0.5, bootstrap=0, n_estimators=10)
+    plain = pf.evaluate_offline(Constant(-0.5), chain(20), discount=0.5, bootstrap=0, n_estimators=10, resample=None)
+    assert drawn.value == pytest.approx(-1.0, abs=5e-3)
+    assert abs(plain.value + 1.0) > 2 * abs(drawn.value + 1.0)
+
+
+def test_a_model_s_samples_have_the_law_s_actions_in_half_of_them() -> None:
+    model = pf.DynamicsForest(n_estimators=5).fit(chain(20))
+    actions = model.sample(100, 0, Constant(0.25).act_batch).actions[:, 0]
+    assert (actions[:50] == 0.25).all()
+    assert len(np.unique(actions[50:])) == 50
+    assert np.array_equal(model.sample(100, 0).actions[50:, 0], actions[50:])
 
 
 def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads() -> None:
@@ -93,6 +108,10 @@ def test_the_discount_is_the_policy_s_own_unless_given() -> None:
         ({"bootstrap": -1}, ValueError, "bootstrap"),
         ({"iterations": 0}, ValueError, "iterations"),
         ({"starts": [[np.nan]]}, ValueError, "starts"),
+        ({"starts": [[0.0, 1.0]]}, ValueError, "starts: has shape"),
+        ({"starts": np.empty((0, 1))}, ValueError, "starts"),
+        ({"resample": 0}, ValueError, "resample"),
+        ({"resample": "always"}, TypeError, "resample"),
     ],
 )
 def test_what_cannot_be_judged_is_refused(arguments: dict[str, object], error: type[Exception], message: str) -> None:

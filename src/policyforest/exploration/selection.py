@@ -14,7 +14,7 @@ from policyforest.evaluation import evaluate
 from policyforest.executors.interface import Executor, Threads
 from policyforest.fitted_policy import FittedPolicyForest
 from policyforest.fitted_q import FittedQIteration
-from policyforest.offline_evaluation import FittedQEvaluation
+from policyforest.fitted_q_evaluation import FittedQEvaluation
 from policyforest.policy import Policy
 from policyforest.transitions import Transitions
 

@@ -31,13 +31,14 @@ def read_carefully(path: Path, separator: str, names: list[str], columns: Column
     breaks: list[bool] = []
     broken = True
     with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
-        for line, fields in _lines(file, separator, path.name, problems):
+        for line, last, fields in _lines(file, separator, path.name, problems):
             if line is None:
                 broken = True
                 continue
             try:
                 if len(fields) != len(names):
-                    raise ValueError(f"has {len(fields)} fields in place of {len(names)}")
+                    many = f", and goes on to line {last}: is a quote not closed?" if last > line else ""
+                    raise ValueError(f"has {len(fields)} fields in place of {len(names)}{many}")
                 row = tuple(_cell(names[i], parse, fields[i]) for _, i, parse in (*parsers, *singles))
             except ValueError as error:
                 problems.add(f"{path.name}, line {line}", str(error))
@@ -71,8 +72,8 @@ def read_carefully(path: Path, separator: str, names: list[str], columns: Column
 
 def _lines(
     file: Iterable[str], separator: str, source: str, problems: Problems
-) -> Iterable[tuple[int | None, list[str]]]:
-    """Line number and fields of each row after the header; None where a row could not be taken apart."""
+) -> Iterable[tuple[int | None, int, list[str]]]:
+    """First line, last line and fields of each row after the header; None where a row could not be taken apart."""
     reader = csv.reader(file, delimiter=separator)
     next(reader)
     while True:
@@ -83,10 +84,10 @@ def _lines(
             return
         except csv.Error as error:
             problems.add(f"{source}, line {line}", str(error))
-            yield None, []
+            yield None, line, []
             continue
         if fields:  # blank lines hold nothing
-            yield line, fields
+            yield line, reader.line_num, fields
 
 
 def _number(required: bool) -> Callable[[str], float]:

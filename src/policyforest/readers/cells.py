@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 from datetime import UTC, datetime
 
 TRUE, FALSE = frozenset({"1", "true", "t", "yes", "1.0"}), frozenset({"0", "false", "f", "no", "0.0"})
+DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+(e[+-]?\d+)?", re.IGNORECASE)
 
 
 def number(text: str) -> float:
@@ -18,7 +20,8 @@ def number(text: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise ValueError(f"{shown(text)} is not a finite number")
+        comma = " (write a decimal point, not a comma)" if DECIMAL_COMMA.fullmatch(text) else ""
+        raise ValueError(f"{shown(text)} is not a finite number{comma}")
     return value
 
 

@@ -14,7 +14,7 @@ from policyforest.readers import log_warnings
 from policyforest.readers.assembly import Steps
 from policyforest.readers.columns import Column, Columns
 from policyforest.readers.log_warnings import Advice
-from policyforest.readers.rows import Problems, Rows
+from policyforest.readers.rows import Problems, Rows, joined
 from policyforest.transitions import Transitions
 
 
@@ -82,19 +82,17 @@ def described(
     period: float | None,
     degrees: Sequence[str],
 ) -> Description:
-    states, actions = (np.concatenate([getattr(s, name) for s in steps]) for name in ("states", "actions"))
-    terminals = np.concatenate([s.terminals for s in steps])
-    lengths = (
-        np.concatenate([np.bincount(s.episodes) for s in steps]) if len(terminals) else np.zeros(0, dtype=np.int64)
-    )
+    states, actions = (joined([getattr(s, name) for s in steps]) for name in ("states", "actions"))
+    terminals = joined([s.terminals for s in steps])
+    lengths = joined([np.bincount(s.episodes) for s in steps]) if len(terminals) else np.zeros(0, dtype=np.int64)
     ended = _ended(steps)
-    intervals = np.concatenate([s.intervals for s in steps])
-    rewards = None if steps[0].rewards is None else np.concatenate([s.rewards for s in steps if s.rewards is not None])
+    intervals = joined([s.intervals for s in steps])
+    rewards = None if steps[0].rewards is None else joined([s.rewards for s in steps if s.rewards is not None])
     named = [("state", c.name, states[:, d]) for d, c in enumerate(columns.state)]
     named += [("action", c.name, actions[:, d]) for d, c in enumerate(columns.action)]
     ranges = tuple(_range(role, name, values) for role, name, values in named if len(values))
     seen = log_warnings.Seen(
-        columns, states, actions, np.concatenate([s.next_states for s in steps]), rewards, terminals, lengths, ended,
+        columns, states, actions, joined([s.next_states for s in steps]), rewards, terminals, lengths, ended,
         intervals, tuple(angles), bounds_from_log, any(r.interleaved for r in rows),
         any(r.time is not None for r in rows),
         problems, len(files), period is not None, tuple(degrees), sum(s.n_duplicates for s in steps),
@@ -160,7 +158,7 @@ def _ended(steps: Sequence[Steps]) -> Any:
     for part in steps:
         count = int(part.episodes.max(initial=-1)) + 1
         flags.append(np.bincount(part.episodes, part.terminals, minlength=count) > 0)
-    return np.concatenate(flags)
+    return joined(flags)
 
 
 def _lengths(lengths: Any) -> tuple[int, int, int]:

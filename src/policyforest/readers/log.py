@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from policyforest.readers.minari_files import read_minari
 from policyforest.readers.parquet_process import ParquetProcess
 from policyforest.readers.resampling import resampled
 from policyforest.readers.ros_bags import read_bag
-from policyforest.readers.rows import OnError, Problems, Rows
+from policyforest.readers.rows import OnError, Problems, Rows, joined
 from policyforest.readers.table_files import read_csv, read_parquet
 from policyforest.transition_files import load_transitions
 from policyforest.transitions import Transitions
@@ -47,7 +47,7 @@ class Log:
 
 
 def read_transitions(
-    path: PathLike | Sequence[PathLike],
+    path: PathLike | Iterable[PathLike],
     *,
     state: Sequence[str] | None = None,
     action: Sequence[str] | None = None,
@@ -96,7 +96,7 @@ def read_transitions(
 
 
 def read_log(
-    path: PathLike | Sequence[PathLike],
+    path: PathLike | Iterable[PathLike],
     *,
     state: Sequence[str] | None = None,
     action: Sequence[str] | None = None,
@@ -147,8 +147,17 @@ def read_log(
         real_number("max_gap", max_gap, at_least=0.0)
     unit = real_number("time_unit", time_unit, at_least=1e-12)
     wanted = Wanted(
-        _texts(state), _texts(action), _texts(next_state), reward, terminal, truncated, episode, time, terminal_marks
+        _texts("state", state),
+        _texts("action", action),
+        _texts("next_state", next_state),
+        _text("reward", reward),
+        _text("terminal", terminal),
+        _text("truncated", truncated),
+        _text("episode", episode),
+        _text("time", time),
+        terminal_marks,
     )
+    degrees, angles = _texts("degrees", degrees) or (), _texts("angles", angles) or ()
     files = log_files(path, format)
     if any(kind == "transitions" for _, kind in files):
         return _saved(files, wanted)
@@ -159,9 +168,10 @@ def read_log(
             rows, columns = _read(file, kind, wanted, problems, period, max_gap, process)
             parts.append((_steps(rows, columns, problems, unit, period, max_gap, degrees, angles, kind), rows, columns))
     problems.settle()
+    _require_same_columns([name for name, _ in files], [part[2] for part in parts])
     columns = parts[0][2]
     steps = [part[0] for part in parts]
-    bounds = _action_box(columns, np.concatenate([s.actions for s in steps]), action_bounds, parts[0][1].action_space)
+    bounds = _action_box(columns, joined([s.actions for s in steps]), action_bounds, parts[0][1].action_space)
     description = described([p[1] for p in parts], steps, columns, problems, bounds[1], files, angles, period, degrees)
     if description.n_samples == 0:
         raise ValueError(
@@ -256,8 +266,11 @@ def _action_box(columns: Columns, actions: Floats, given: Bounds | None, told: B
             raise ValueError(f"action_bounds: has {unknown[0]!r}, must have {', '.join(names)}")
         pairs = [given.get(name, (low[d], high[d])) for d, name in enumerate(names)]
     else:
-        pairs = list(given)
-    box = np.array(pairs, dtype=np.float64)
+        pairs = list(given) if isinstance(given, Sequence) else []
+    try:
+        box = np.array(pairs, dtype=np.float64)
+    except (TypeError, ValueError):
+        box = np.empty(0)
     if box.shape != (len(names), 2) or not (np.isfinite(box).all() and (box[:, 0] < box[:, 1]).all()):
         raise ValueError(f"action_bounds: is {given!r}, must be a pair low < high for each of {', '.join(names)}")
     for d, name in enumerate(names):
@@ -278,19 +291,39 @@ def _transitions(
         episodes.append(part.episodes + number)
         number += int(part.episodes.max(initial=-1)) + 1
     return Transitions(
-        np.concatenate([part.states for part in steps]),
-        np.concatenate([part.actions for part in steps]),
-        np.concatenate([part.rewards for part in steps if part.rewards is not None]),
-        np.concatenate([part.next_states for part in steps]),
-        np.concatenate([part.terminals for part in steps]),
-        np.concatenate(episodes),
+        joined([part.states for part in steps]),
+        joined([part.actions for part in steps]),
+        joined([part.rewards for part in steps if part.rewards is not None]),
+        joined([part.next_states for part in steps]),
+        joined([part.terminals for part in steps]),
+        joined(episodes),
         action_space=actions,
         observation_space=first.observation_space,
         periodic={names.index(name): sides for name, sides in (told | dict.fromkeys(angles, TURN)).items()},
     )
 
 
-def _texts(value: Sequence[str] | str | None) -> list[str] | None:
+def _texts(role: str, value: Sequence[str] | str | None) -> list[str] | None:
     if value is None:
         return None
-    return [text.strip() for text in value.split(",") if text.strip()] if isinstance(value, str) else list(value)
+    texts = value.split(",") if isinstance(value, str) else list(value) if isinstance(value, Iterable) else [value]
+    return [str(_text(role, text)).strip() for text in texts if text != ""]
+
+
+def _text(role: str, value: str | None) -> str | None:
+    if value is not None and not isinstance(value, str):
+        raise TypeError(f"{role}: is {value!r}, must be the name of a column")
+    return value
+
+
+def _require_same_columns(names: Sequence[str], parts: Sequence[Columns]) -> None:
+    """All files of a log must mean the same thing."""
+    for name, columns in zip(names, parts, strict=True):
+        for role in ("state", "action"):
+            here, first = ([c.name for c in getattr(part, role)] for part in (columns, parts[0]))
+            if here != first:
+                message = f"its {role} is {', '.join(here)}, that of {names[0]} is {', '.join(first)}"
+                raise ValueError(f"{name}: {message}; all files must have the same columns")
+        if (columns.reward is None) != (parts[0].reward is None):
+            with_it, without = (names[0], name) if columns.reward is None else (name, names[0])
+            raise ValueError(f"{without}: has no reward and {with_it} has one, all files must have the same columns")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 from policyforest.arguments import one_of
@@ -22,9 +22,11 @@ SUFFIXES = {
 PathLike = str | os.PathLike[str]
 
 
-def log_files(path: PathLike | Sequence[PathLike], format: str | None) -> list[tuple[str, str]]:
+def log_files(path: PathLike | Iterable[PathLike], format: str | None) -> list[tuple[str, str]]:
     """Each file with its format, patterns and folders opened up, in the order of their names."""
-    paths = [path] if isinstance(path, str | os.PathLike) else list(path)
+    paths = [path] if isinstance(path, str | os.PathLike) else list(path) if isinstance(path, Iterable) else [path]
+    if not all(isinstance(one, str | os.PathLike) for one in paths):
+        raise TypeError(f"path: is {path!r}, must be a file, a folder or a pattern, or several of them")
     if format is not None:
         one_of("format", format, FORMATS)
     files: list[tuple[str, str]] = []

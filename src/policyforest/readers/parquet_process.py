@@ -1,8 +1,8 @@
 """Parquet files, read by polars in a process of its own.
 
 A damaged file can make polars end the process that it runs in (1 of 3,800 damaged files did: there are panics that
-nobody can catch), and others make it print tracebacks of its own. So another process reads: it gets a plan, and leaves the
-columns that were asked for in a file between the two. One process serves all files of a log; it starts in 0.2 s.
+nobody can catch), and others make it print tracebacks of its own. So another process reads: it gets a plan, and leaves
+the columns that were asked for in a file between the two. One process serves all files of a log; it starts in 0.2 s.
 """
 
 from __future__ import annotations
@@ -80,6 +80,8 @@ class ParquetProcess:
             line = process.stdout.readline()
         except BrokenPipeError:
             line = ""
+        if not line:
+            self._process = None  # the next file gets another
         answer: dict[str, Any] = json.loads(line) if line else {"error": _how_it_ended(process.wait())}
         if "error" in answer:
             raise ValueError(f"{path}: is not a Parquet file that can be read ({answer['error']})")

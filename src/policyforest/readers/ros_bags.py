@@ -102,6 +102,8 @@ def _sources(wanted: Wanted) -> list[str]:
     if wanted.next_state or wanted.time:
         raise ValueError("next_state, time: must be left out with a bag, whose messages have times of their own")
     sources = [text.partition("=")[2] or text for text in texts]
+    for source in sources[: len(wanted.state) + len(wanted.action)]:
+        _field(source)
     return [source for source in sources if SOURCE.fullmatch(source)]
 
 

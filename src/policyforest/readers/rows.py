@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 import numpy as np
 from gymnasium.spaces import Box
@@ -54,6 +55,8 @@ class Rows:
 
     def only(self, kept: Bools) -> Rows:
         """The rows that are kept; where some are left out, the next one begins anew."""
+        if kept.all():
+            return replace(self, breaks=np.append(True, self.breaks[1:])[: len(self)])
         dropped = np.concatenate([[False], ~kept[:-1]])
         # A row begins anew if it did before, or if any row since the last kept one was dropped.
         runs = np.cumsum(self.breaks | dropped)[kept]
@@ -77,6 +80,11 @@ class Rows:
             self.periodic,
             self.whole,
         )
+
+
+def joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """One array of several; a single one as it is, since logs may be nearly as large as the memory."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 @dataclass

@@ -7,6 +7,7 @@ slowly, by Python's own reader, which knows the line of every row. Parquet is re
 
 from __future__ import annotations
 
+import codecs
 import csv
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,11 @@ def csv_header(path: Path) -> tuple[str, list[str]]:
         start = file.readline(LONGEST_HEADER)
     if not start.strip():
         raise ValueError(f"{path}: begins with an empty line, must begin with the names of its columns")
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise ValueError(f"{path}: is UTF-16, must be UTF-8 (save it again as CSV in UTF-8)")
     line = start.decode("utf-8-sig", errors="replace").rstrip("\r\n")
+    if "\r" in line:
+        raise ValueError(f"{path}: its lines end in a carriage return alone, must end in a line feed")
     separator = max(SEPARATORS, key=line.count)
     names = [name.strip() for name in next(csv.reader([line], delimiter=separator))]
     if all(_is_number(name) for name in names):
@@ -122,7 +127,7 @@ def _rows(path: Path, table: Any, columns: Columns, first_line: int, unit: str) 
     breaks[:1] = True
     return Rows(
         source=path.name,
-        numbers={c.name: table[f"number:{c.name}"].to_numpy().astype(np.float64) for c in columns.numbers},
+        numbers={c.name: table[f"number:{c.name}"].to_numpy().astype(np.float64, copy=False) for c in columns.numbers},
         lines=np.arange(first_line, first_line + n, dtype=np.int64),
         breaks=breaks,
         terminal=truths("terminal"),
