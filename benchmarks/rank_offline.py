@@ -77,11 +77,14 @@ def study(problem: str, seed: int) -> dict[str, Any]:
     judged_on = gather(problem, (EPISODES | SAMPLES)[problem][1], seed + 1_000)
     discount = named_problem(problem).discount
     starts = judged_on.states[:UNIFORM_STARTS] if problem in SAMPLES else None
+    model = pf.DynamicsForest().fit(judged_on)
     guessed, true, unknown = [], [], []
     for policy in contenders(problem, seed):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", pf.CoverageWarning)
-            judged = pf.evaluate_offline(policy, judged_on, discount=discount, bootstrap=0, starts=starts)
+            judged = pf.evaluate_offline(
+                policy, judged_on, discount=discount, bootstrap=0, starts=starts, resample=model
+            )
         guessed.append(judged.value)
         unknown.append(judged.unknown)
         true.append(true_return(problem, policy, starts, discount, seed))

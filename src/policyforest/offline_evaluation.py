@@ -85,7 +85,7 @@ def evaluate_offline(
     starts: ArrayLike | None = None,
     bootstrap: int = 20,
     iterations: int | None = None,
-    resample: int | Literal["auto"] | None = "auto",
+    resample: int | Literal["auto"] | DynamicsModel | None = "auto",
     n_estimators: int = 25,
     random_state: int | np.random.Generator | None = 0,
     n_jobs: int | None = 1,
@@ -101,7 +101,8 @@ def evaluate_offline(
     bootstrap: how often episodes are drawn anew for the interval; 0 for no interval.
     iterations: default: until the values have settled, or 5% of the discounted future are left.
     resample: samples drawn from a learned model (see `DynamicsForest`) in each iteration, half of them with the
-        policy's own actions: "auto" where the model predicts held-out samples well, a number, or None for never.
+        policy's own actions: "auto" where the model predicts held-out samples well, a number, or None for never. To
+        judge many policies, give the model that `DynamicsForest` has learned from these samples.
     n_estimators: trees of each forest. random_state, n_jobs: the result does not depend on the threads.
     """
     _check(policy, transitions)
@@ -109,11 +110,12 @@ def evaluate_offline(
     times = whole_number("bootstrap", bootstrap, at_least=0)
     seed = seed_number("random_state", random_state)
     count = _iterations(gamma) if iterations is None else whole_number("iterations", iterations, at_least=1)
-    number = resample if resample in ("auto", None) else whole_number("resample", resample, at_least=1)
+    if resample not in ("auto", None) and not isinstance(resample, DynamicsModel):
+        whole_number("resample", resample, at_least=1)
     given = None if starts is None else _starts(starts, transitions)
 
     def value_on(samples: Transitions, begin: Floats, seed: int) -> float:
-        model, n_drawn = _model(samples, number, seed, n_jobs)
+        model, n_drawn = _model(samples, resample, seed, n_jobs)
         evaluation = FittedQEvaluation(
             policy,
             samples,
@@ -174,14 +176,16 @@ def _starts(starts: ArrayLike, transitions: Transitions) -> Floats:
 
 
 def _model(
-    samples: Transitions, number: int | str | None, seed: int, n_jobs: int | None
+    samples: Transitions, resample: int | str | DynamicsModel | None, seed: int, n_jobs: int | None
 ) -> tuple[DynamicsModel | None, int]:
-    """What samples are drawn from, and how many."""
-    if number is None or (number == "auto" and len(samples) >= ENOUGH_SAMPLES):
+    """What samples are drawn from, and how many. A given model is one of all samples: drawn episodes need their own."""
+    if resample is None or (resample == "auto" and len(samples) >= ENOUGH_SAMPLES):
         return None, 0
-    model = DynamicsForest(random_state=seed, n_jobs=n_jobs).fit(samples)
-    if isinstance(number, int):
-        return model, number
+    given = isinstance(resample, DynamicsModel) and resample.transitions is samples
+    model = resample if given else DynamicsForest(random_state=seed, n_jobs=n_jobs).fit(samples)
+    assert isinstance(model, DynamicsModel)
+    if isinstance(resample, int):
+        return model, resample
     return (model, DRAWN_SAMPLES) if model.is_useful else (None, 0)
 
 

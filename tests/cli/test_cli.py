@@ -377,11 +377,6 @@ def test_a_folder_that_is_missing_is_named(policy_file: Path, tmp_path: Path) ->
         load(policy_file).save(tmp_path / "there" / "p.pforest")
 
 
-def test_debug_shows_where_an_error_arose() -> None:
-    result = CliRunner().invoke(main, ["--debug", "show", "missing.pforest"])
-    assert isinstance(result.exception, FileNotFoundError)
-
-
 def test_a_damaged_policy_is_an_error(policy_file: Path, tmp_path: Path) -> None:
     damaged = tmp_path / "damaged.pforest"
     damaged.write_bytes(policy_file.read_bytes()[:-100])

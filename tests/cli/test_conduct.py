@@ -94,7 +94,16 @@ def test_a_fault_of_ours_is_one_line_and_another_exit_code(monkeypatch: pytest.M
     assert result.stderr.count("\n") == 1
     assert "--debug" in result.stderr
     debugged = CliRunner().invoke(main, ["--debug", "data", "x.csv"])
-    assert isinstance(debugged.exception, KeyError)
+    assert debugged.exit_code == 3
+    assert "Traceback" in debugged.stderr
+    assert "in broken" in debugged.stderr
+
+
+def test_debug_shows_where_an_error_arose_and_keeps_the_exit_code(tmp_path: Path) -> None:
+    result = CliRunner().invoke(main, ["--debug", "data", str(tmp_path / "none.csv")])
+    assert result.exit_code == 2
+    assert "Traceback" in result.stderr
+    assert result.stderr.splitlines()[-1].startswith("error: path: is")
 
 
 def test_without_arguments_there_is_the_help() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -55,6 +56,14 @@ def test_samples_of_a_model_make_the_value_exact_where_it_is_right() -> None:
     plain = pf.evaluate_offline(Constant(-0.5), chain(20), discount=0.5, bootstrap=0, n_estimators=10, resample=None)
     assert drawn.value == pytest.approx(-1.0, abs=5e-3)
     assert abs(plain.value + 1.0) > 2 * abs(drawn.value + 1.0)
+
+
+def test_a_model_that_is_given_takes_the_place_of_the_one_that_would_be_learned() -> None:
+    samples = chain(20)
+    given: dict[str, Any] = {"discount": 0.5, "bootstrap": 2, "n_estimators": 5}
+    model = pf.DynamicsForest().fit(samples)
+    judged = pf.evaluate_offline(Constant(0.5), samples, resample=model, **given)
+    assert judged == pf.evaluate_offline(Constant(0.5), samples, **given)
 
 
 def test_a_model_s_samples_have_the_law_s_actions_in_half_of_them() -> None:

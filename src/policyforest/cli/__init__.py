@@ -7,6 +7,7 @@ What a user got wrong is one line on standard error and the exit code 2; ``--deb
 from __future__ import annotations
 
 import sys
+import traceback
 from typing import Annotated, Any
 
 import gymnasium.error
@@ -53,12 +54,12 @@ class _OneLineErrors(TyperGroup):
             raise
         except USERS_ERRORS as error:
             if ctx.params["debug"]:
-                raise
+                traceback.print_exc()
             _tell(" ".join(str(error).split()) or type(error).__name__)
             raise typer.Exit(2) from error
         except Exception as error:
             if ctx.params["debug"]:
-                raise
+                traceback.print_exc()
             what = f"{type(error).__name__}: {' '.join(str(error).split())}"
             _tell(
                 f"{what} (a fault of policyforest: run policyforest --debug {ctx.invoked_subcommand} … and report it)"
