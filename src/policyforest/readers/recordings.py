@@ -62,7 +62,7 @@ def recorded_problem(path: Path) -> RecordedProblem | None:
                 return _problem(content, rewards > 0)
     except (LookupError, TypeError, ValueError) as error:
         raise ValueError(f"{path}: {PREFIX}/problem is not what a recording holds ({error})") from error
-    except highlevel.AnyReaderError as error:
+    except Exception as error:  # whatever rosbags, SQLite or MCAP make of a damaged file
         raise ValueError(f"{path}: is not a bag that can be read ({error})") from error
     return None
 

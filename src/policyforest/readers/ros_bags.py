@@ -28,6 +28,10 @@ SOURCE = re.compile(r"(/[\w/]+)((?:\.\w+)+)(?:\[([^\]]+)\])?")
 GAP_PERIODS = 3.0
 
 
+class _SourceError(ValueError):
+    """A topic or a field that the bag does not have: the user's mistake, not the bag's."""
+
+
 @dataclass
 class _Field:
     """A field of a topic's messages, and what was read of it."""
@@ -46,12 +50,12 @@ class _Field:
         for name in self.path:
             if not hasattr(value, name):
                 known = ", ".join(n for n in getattr(value, "__dataclass_fields__", {}) if not n.startswith("__"))
-                raise ValueError(f"{self.topic} has no field {'.'.join(self.path)!r} ({name} is none of {known})")
+                raise _SourceError(f"{self.topic} has no field {'.'.join(self.path)!r} ({name} is none of {known})")
             value = getattr(value, name)
         if self.index is not None:
             value = value[self._position(message)]
         elif isinstance(value, list | np.ndarray):
-            raise ValueError(f"{self.topic}.{'.'.join(self.path)} is a list, say which entry: …[0] or …[name]")
+            raise _SourceError(f"{self.topic}.{'.'.join(self.path)} is a list, say which entry: …[0] or …[name]")
         return float(value)
 
     def _position(self, message: Any) -> int:
@@ -60,7 +64,7 @@ class _Field:
             return int(self.index)
         names = list(getattr(message, "name", ()))
         if self.index not in names:
-            raise ValueError(f"{self.topic} has no {self.index!r} among its names {', '.join(names)}")
+            raise _SourceError(f"{self.topic} has no {self.index!r} among its names {', '.join(names)}")
         return names.index(self.index)
 
 
@@ -125,14 +129,16 @@ def _read_messages(path: Path, fields: Sequence[_Field], problems: Problems) -> 
             missing = topics - {connection.topic for connection in reader.connections}
             if missing:
                 known = ", ".join(sorted({f"{c.topic} ({c.msgtype})" for c in reader.connections}))
-                raise ValueError(f"{path}: has no topic {', '.join(sorted(missing))}; it has {known}")
+                raise _SourceError(f"{path}: has no topic {', '.join(sorted(missing))}; it has {known}")
             chosen = [connection for connection in reader.connections if connection.topic in topics]
             for number, (connection, stamp, raw) in enumerate(reader.messages(connections=chosen), start=1):
                 message = reader.deserialize(raw, connection.msgtype)
                 _take(path, number, connection.topic, stamp / 1e9, message, fields, problems)
     except errors as error:
         raise ValueError(f"{path}: is not a bag that can be read ({error})") from error
-    except (OSError, KeyError, IndexError, EOFError, UnicodeDecodeError, AssertionError, OverflowError) as error:
+    except _SourceError:
+        raise
+    except Exception as error:  # whatever rosbags, SQLite or MCAP make of a damaged file
         raise ValueError(f"{path}: is damaged ({type(error).__name__}: {error})") from error
 
 
