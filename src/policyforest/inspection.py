@@ -89,6 +89,8 @@ def check_actions(policy: Policy, box: ArrayLike | None, low: ArrayLike, high: A
     """Whether low <= action <= high for every state of the box."""
     n = len(policy.forests)
     lower, upper = _limits("low", low, n), _limits("high", high, n)
+    if (lower > upper).any():
+        raise ValueError(f"low: is {low!r}, must not exceed high, {high!r}")
     found = action_range(policy, box)
     limits = bounds(policy.action_space)
     slack = np.where(_linear(policy), ROUNDING * (limits[:, 1] - limits[:, 0]), 0.0)

@@ -145,6 +145,8 @@ def test_what_cannot_be_asked_is_refused() -> None:
         policy.sensitivity(2)
     with pytest.raises(ValueError, match="low: is nan"):
         policy.check(None, np.nan, 1)
+    with pytest.raises(ValueError, match="low: is 1, must not exceed high, -1"):
+        policy.check(None, 1, -1)
     with pytest.raises(ValueError, match="the policy knows"):
         policy.with_outside("raise").range([[-9, 9], [0, 1]])
     with pytest.raises(ValueError, match="state: has shape"):
