@@ -93,3 +93,20 @@ def test_what_is_no_dataset_is_refused(datasets: Path) -> None:
     (datasets / "broken" / "data" / "metadata.json").write_text("{")
     with pytest.raises(ValueError, match="is not a Minari dataset"):
         pf.read_log(datasets / "broken")
+
+
+def test_a_dataset_with_wrong_bytes_is_read_or_refused(datasets: Path) -> None:
+    create("logs/plain-v0", buffers(), spaces.Box(0, 1, (3,), np.float64))
+    file = next(datasets.rglob("main_data.hdf5"))
+    whole, rng = file.read_bytes(), np.random.default_rng(0)
+    refused = 0
+    for k in range(30):
+        damaged = bytearray(whole if k % 2 else whole[: rng.integers(len(whole))])
+        for place in rng.integers(len(damaged), size=8):
+            damaged[place] = rng.integers(256)
+        file.write_bytes(damaged)
+        try:
+            pf.read_log("minari:logs/plain-v0")
+        except ValueError:
+            refused += 1
+    assert refused > 10

@@ -32,11 +32,15 @@ def read_minari(path: str, wanted: Wanted, problems: Problems) -> tuple[Rows, Co
 def rows_of_minari(path: str, dataset: Any, wanted: Wanted, problems: Problems) -> tuple[Rows, Columns]:
     """Rows of a dataset that is open."""
     observations, actions = (_flat_space(path, dataset, name) for name in ("observation_space", "action_space"))
-    episodes = list(dataset.iterate_episodes())
+    try:
+        episodes = list(dataset.iterate_episodes())
+        states = [_flat_rows(dataset.observation_space, episode.observations) for episode in episodes]
+        actions_taken = [_flat_rows(dataset.action_space, episode.actions) for episode in episodes]
+    except Exception as error:  # whatever Minari and HDF5 make of a damaged file
+        raise ValueError(f"{path}: is damaged ({type(error).__name__}: {error})") from error
     if not episodes:
         raise ValueError(f"{path}: has no episodes, must have at least one")
-    states = [_flat_rows(dataset.observation_space, episode.observations) for episode in episodes]
-    taken = np.concatenate([_flat_rows(dataset.action_space, episode.actions) for episode in episodes])
+    taken = np.concatenate(actions_taken)
     table = {f"state_{d}": column for d, column in enumerate(np.concatenate([s[:-1] for s in states]).T)}
     table |= {f"{NEXT}state_{d}": column for d, column in enumerate(np.concatenate([s[1:] for s in states]).T)}
     table |= {f"action_{d}": column for d, column in enumerate(taken.T)}
