@@ -53,7 +53,7 @@ test-ecosystem: $(VENV)-ecosystem/.installed
 	POLICYFOREST_ECOSYSTEM=1 $(VENV)-ecosystem/bin/python -m pytest tests/ecosystem
 
 docs: $(VENV)/.installed
-	$(BIN)/python -m mkdocs build --strict -q
+	$(BIN)/python -m mkdocs build --strict
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/bench_core.py

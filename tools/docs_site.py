@@ -44,6 +44,11 @@ def on_files(files: Any, config: Any) -> Any:
     return files
 
 
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Links to the sources lead somewhere in the repository, but not on the site."""
+    return re.sub(r"\[([^\]]+)\]\(\.\./(?:src|core|tests|benchmarks|tools)/[^)]*\)", r"\1", markdown)
+
+
 def api_page() -> str:
     """All public names: those of the package, then those that its rooms have besides, in the order of the alphabet."""
     parts = ["# API reference", "`import policyforest as pf`"]

@@ -18,9 +18,9 @@ PARTS = ("Formula", "Parameters", "What it logs", "When to use it", "Where it de
 def test_the_site_builds_without_warnings_and_has_every_public_name(tmp_path: Path) -> None:
     # A proxy that is not there: whatever asks the network fails.
     nowhere = dict.fromkeys(("http_proxy", "https_proxy", "all_proxy"), "http://127.0.0.1:9")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-q", "-d", str(tmp_path / "site")]
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-d", str(tmp_path / "site")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, env=nowhere)
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr  # not with -q, which hides warnings from --strict too
     reference = (tmp_path / "site" / "api.html").read_text()
     for heading in re.findall(r"^##+ `([\w.]+)`$", docs_site.api_page(), re.MULTILINE):
         assert f"<code>{heading}</code></h" in reference, heading
