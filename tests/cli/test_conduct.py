@@ -41,6 +41,7 @@ def test_the_help_of_every_command_has_examples_that_can_be_parsed(name: str) ->
 def test_the_help_of_every_command_of_a_group_has_examples_that_can_be_parsed(name: str) -> None:
     group, command = name.split()
     shown = CliRunner().invoke(main, [group, command, "--help"], env={"COLUMNS": "200"}).stdout
+    assert "--json" in shown
     known = GROUP.commands[group].commands[command]  # type: ignore[attr-defined]
     for example in EXAMPLES[name]:
         assert example in shown

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import subprocess
@@ -165,8 +166,11 @@ def test_removing_stops_all_servers_and_only_what_is_ours_is_looked_at(tmp_path)
         shown = CliRunner().invoke(main, ["gazebo", "remove", "--yes", "--dir", str(foreign.folder)])
         assert shown.exit_code == 2
         assert process.poll() is None
-        shown = CliRunner().invoke(main, ["gazebo", "remove", "--yes", "--dir", str(ours.folder)])
+        shown = CliRunner().invoke(main, ["gazebo", "stop", "--json", "--dir", str(ours.folder)])
+        assert json.loads(shown.stdout) == {"stopped": []}  # it has no server of the name "main"
+        shown = CliRunner().invoke(main, ["gazebo", "remove", "--yes", "--json", "--dir", str(ours.folder)])
         assert shown.exit_code == 0, shown.output
+        assert json.loads(shown.stdout) == {"removed": str(ours.folder)}
         assert process.wait(5) != 0
     assert not ours.folder.exists()
 

@@ -11,7 +11,7 @@ import typer
 
 from policyforest.arguments import one_of
 from policyforest.cli.examples import epilog
-from policyforest.cli.output import Json, print_json, print_pairs
+from policyforest.cli.output import Json, note, print_json, print_pairs
 from policyforest.ros.gazebo.server import ENGINES, Server, stop_all
 from policyforest.ros.gazebo.setup import Installation, default_folder
 
@@ -36,6 +36,7 @@ def setup(
         str | None, typer.Option(help="A mirror of Debian that has 'bullseye'.  [default: apt's]")
     ] = None,
     yes: Yes = False,
+    json: Json = False,
 ) -> None:
     """Build the environment: a Debian 11 in a folder, Gazebo, our plugin. Can be repeated, goes on where it was."""
     installation = Installation(dir or default_folder(), mirror)
@@ -43,9 +44,10 @@ def setup(
     if missing:
         what = ", ".join(stage.text for stage in missing)
         _ask(f"Set up {what} in {installation.folder}? All of it takes about 11 minutes and 2.8 GB.", yes)
-    installation.set_up(print_line, _live)
-    _live("")
-    print_line(f"Gazebo is ready: policyforest gazebo start --dir {installation.folder}")
+    installation.set_up(note if json else print_line, _live)
+    done = [stage.name for stage in missing]
+    text = f"Gazebo is ready: policyforest gazebo start --dir {installation.folder}"
+    _answer(json, text, folder=str(installation.folder), set_up=done, ready=installation.ready)
 
 
 @gazebo.command(epilog=epilog("gazebo start"))
@@ -56,18 +58,22 @@ def start(
         int, typer.Option(help="Of the ROS master; one that is there is used.", min=1, max=65_535)
     ] = 11311,
     gazebo_port: Annotated[int, typer.Option(help="Of Gazebo's own master.", min=1, max=65_535)] = 11345,
+    json: Json = False,
 ) -> None:
     """Start a ROS master, unless there is one, and the simulator with the swing-up; returns when it is ready."""
     one_of("--engine", engine, ENGINES)
-    uri = Server(Installation(dir or default_folder())).start(engine, ros_port, gazebo_port)
-    print_line(f"Gazebo runs; in every shell that uses it: export ROS_MASTER_URI={uri} ROS_IP=127.0.0.1")
+    server = Server(Installation(dir or default_folder()))
+    uri = server.start(engine, ros_port, gazebo_port)
+    text = f"Gazebo runs; in every shell that uses it: export ROS_MASTER_URI={uri} ROS_IP=127.0.0.1"
+    _answer(json, text, master_uri=uri, running={name: r.pid for name, r in server.running().items()})
 
 
 @gazebo.command(epilog=epilog("gazebo stop"))
-def stop(dir: Folder = None) -> None:
+def stop(dir: Folder = None, json: Json = False) -> None:
     """Stop what `start` has started."""
     stopped = Server(Installation(dir or default_folder())).stop()
-    print_line(f"stopped {' and '.join(stopped)}" if stopped else "nothing was running")
+    text = f"stopped {' and '.join(stopped)}" if stopped else "nothing was running"
+    _answer(json, text, stopped=list(stopped))
 
 
 @gazebo.command(epilog=epilog("gazebo status"))
@@ -88,14 +94,23 @@ def status(dir: Folder = None, json: Json = False) -> None:
 
 
 @gazebo.command(epilog=epilog("gazebo remove"))
-def remove(dir: Folder = None, yes: Yes = False) -> None:
+def remove(dir: Folder = None, yes: Yes = False, json: Json = False) -> None:
     """Take everything away: what runs, mounts, and the folder."""
     installation = Installation(dir or default_folder())
     installation.require_removable()
     _ask(f"Remove {installation.folder}?", yes)
     stop_all(installation)
     installation.remove()
-    print_line(f"removed {installation.folder}")
+    _answer(json, f"removed {installation.folder}", removed=str(installation.folder))
+
+
+def _answer(json: bool, text: str, **content: object) -> None:
+    """What a command did: a line for people, or JSON."""
+    if json:
+        _live("")
+        print_json(content)
+    else:
+        print_line(text)
 
 
 def print_line(text: str) -> None:

@@ -123,6 +123,7 @@ def simulate(
     rate: Annotated[float, typer.Option(help="States a second.", min=0.1, max=10_000.0)] = 10.0,
     lock_step: Annotated[bool, typer.Option("--lock-step", help="Stand still until a torque arrives.")] = False,
     seconds: Seconds = None,
+    json: Json = False,
 ) -> None:
     """Simulate the swing-up as a robot: joint 'pivot' on /pendulum/joint_states, torques in Nm, until Ctrl-C."""
     from policyforest.ros.simulator import SimulatedPendulum
@@ -139,6 +140,8 @@ def simulate(
             pendulum.run_in_lock_step(stop) if lock_step else pendulum.run(rate, stop)
     finally:
         network.close()
+    if json:
+        print_json({"transport": kind, "lock_step": lock_step, "simulated_seconds": pendulum.time})
 
 
 @ros.command(epilog=epilog("ros read"))

@@ -47,6 +47,11 @@ class SimulatedPendulum:
         if services:
             transport.serve(topics.reset, lambda: self._on_place([-math.pi, 0.0]))
 
+    @property
+    def time(self) -> float:
+        """Simulated seconds since the start."""
+        return self._time
+
     def run(self, rate: float, stop: threading.Event) -> int:
         """Publishes `rate` times a second in real time; a control step takes 0.1 s of the robot's time at 10 Hz, and
         one period at other rates. Returns the number of states."""
