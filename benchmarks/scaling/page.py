@@ -52,7 +52,7 @@ def workers_table(found: dict[Measurement, Result]) -> list[str]:
     digests = {result["samples"]: result["digest"] for m, result in found.items() if m.executor == "threads"}
     for m, result in found.items():
         moved = f"{result['bytes_shared'] / 1e6:.1f} MB" if m.executor == "ray" else ""
-        same = {True: "yes", False: "NO"}[digests.get(m.samples, result["digest"]) == result["digest"]]
+        same = {None: "", result["digest"]: "yes"}.get(digests.get(m.samples), "NO")
         rows.append(f"| {m.samples:,} | {m.executor} | {m.workers} | {result['seconds']:.2f} s | {moved} | {same} |")
     return rows
 
