@@ -87,7 +87,7 @@ def prediction(base: Result) -> list[str]:
     growth, values = core_growth * -(-TREES // NODES), core_values / (NODES * CORES)
     moved = (targets + forest) / NETWORK
     store = 8 * n * (INPUTS + 1 + STATES) + forest
-    buffers = 3 * 8 * n * (INPUTS + 1)
+    buffers = 2 * 8 * n * (INPUTS + 1)
     rows = ["| part of an iteration | seconds | what it takes |", "|---|---:|---|"]
     rows.append(f"| one tree, on one core of {TREES} of the {NODES} nodes | {growth:,.0f} | the other cores wait |")
     rows.append(f"| maxima, on {NODES * CORES:,} cores | {values:,.0f} | blocks of states |")
@@ -99,7 +99,7 @@ def prediction(base: Result) -> list[str]:
     rows += [
         "",
         f"A node that grows a tree needs a store of {store / 1e9:.0f} GB and buffers of {buffers / 1e9:.0f} GB.",
-        f"The driver needs about {(57 + 8 * (INPUTS + 1 + STATES) + 24) * n / 1e9:.0f} GB.",
+        f"The driver needs about {((57 + 8 * (INPUTS + 1 + STATES) + 24) * n + forest) / 1e9:.0f} GB.",
     ]
     return rows
 

@@ -95,13 +95,13 @@ def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
     return str(value)
 
 
-def threads(n_jobs: int | None) -> int:
+def threads(n_jobs: int | None, name: str = "n_jobs") -> int:
     """Number of threads: None is 1, -1 all cores, -2 all but one, and so on, as in scikit-learn."""
     if n_jobs is None:
         return 1
-    number = whole_number("n_jobs", n_jobs, at_least=-(2**31), at_most=2**16)
+    number = whole_number(name, n_jobs, at_least=-(2**31), at_most=2**16)
     if number == 0:
-        raise ValueError("n_jobs: is 0, must be a positive number of threads, or -1 for all cores")
+        raise ValueError(f"{name}: is 0, must be a positive number, or -1 for all cores")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return number if number > 0 else max(1, cores + 1 + number)
 

@@ -62,6 +62,7 @@ class PolicyInfo:
 def plain_settings(learner: Any) -> dict[str, Any]:
     """The numbers and words among the fields of a dataclass that say what is learned."""
     values = {f.name: getattr(learner, f.name) for f in fields(learner) if f.metadata != HOW}
+    values = {k: v.item() if isinstance(v, np.generic) else v for k, v in values.items()}
     return {k: v for k, v in values.items() if v is None or isinstance(v, bool | int | float | str)}
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 from hashlib import sha256
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 FORMAT, VERSION = "policyforest Q iterations", 1
 SETTINGS = "settings.json"
+NAME = re.compile(r"iteration-\d{6}\.safetensors")
 
 
 class QState(NamedTuple):
@@ -103,7 +105,7 @@ class QCheckpoint:
         return self.path / f"iteration-{h:06}.safetensors"
 
     def _files(self) -> list[Path]:
-        return sorted(self.path.glob("iteration-*.safetensors"))
+        return _iterations(self.path)
 
     def __enter__(self) -> Self:
         return self
@@ -127,6 +129,8 @@ def forest_digest(forest: Forest | None) -> str | None:
 def _agreed(folder: Path, settings: Mapping[str, Any], any_seed: bool) -> Mapping[str, Any]:
     file = folder / SETTINGS
     if not file.is_file():
+        if _iterations(folder):
+            raise ValueError(f"checkpoint_dir: {folder} has iterations but no {SETTINGS}, must be new or whole")
         content = {"format": FORMAT, "version": VERSION, **settings}
         with replacing(file) as beside:
             beside.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n")
@@ -143,6 +147,11 @@ def _agreed(folder: Path, settings: Mapping[str, Any], any_seed: bool) -> Mappin
     if different:
         raise ValueError(f"checkpoint_dir: {folder} is of another fit, must be the same: {'; '.join(different)}")
     return ours
+
+
+def _iterations(folder: Path) -> list[Path]:
+    """The files of iterations, by number."""
+    return sorted(file for file in folder.iterdir() if NAME.fullmatch(file.name) and file.is_file())
 
 
 def _number(file: Path) -> int:

@@ -145,6 +145,45 @@ def test_no_cluster_at_the_address_is_said_at_once():
     assert time.monotonic() - started < 30
 
 
+def test_a_process_is_in_one_cluster_at_a_time(nodes):
+    with nodes.executor() as executor:
+        with Ray(nodes.address) as second, Ray() as third:
+            assert second.workers == third.workers == executor.workers
+        with pytest.raises(ValueError, match=r"address: is '127\.0\.0\.1:1', must be .* is in that cluster already"):
+            Ray("127.0.0.1:1")
+        with pytest.raises(ValueError, match="num_cpus: is given, must not be"):
+            Ray(num_cpus=2)
+        # Those that came later have left, and the cluster is still there.
+        assert dict(executor.map(square_block, [3])) == {0: 9}
+    with pytest.raises(RuntimeError, match="executor: is closed"):
+        list(executor.map(square_block, [3]))
+    with pytest.raises(RuntimeError, match="executor: is closed"):
+        executor.share("x", 1)
+
+
+def square_block(block, n_jobs):
+    return block * block
+
+
+def test_tasks_larger_than_any_node_are_said_at_once(nodes):
+    with pytest.raises(ValueError, match="n_jobs: is 2, must be at most 1, processors of a node"):
+        nodes.executor(n_jobs=2)
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"address": 5}, "address: is 5"),
+        ({"num_cpus": 0}, "num_cpus: is 0"),
+        ({"num_cpus": "2"}, "num_cpus: is '2'"),
+        ({"object_store_memory": -1}, "object_store_memory: is -1"),
+    ],
+)
+def test_arguments_of_ray_are_checked_by_name(how, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        Ray(**how)
+
+
 def test_something_else_at_the_address_is_no_cluster():
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
@@ -163,8 +202,6 @@ def test_an_object_store_too_small_is_said_before_any_work(nodes, data):
         big = pf.Transitions.concatenate([data] * 400)
         with pytest.raises(ValueError, match="start Ray with a larger --object-store-memory"):
             learner(executor=executor, progress=lambda _: pytest.fail("it has begun")).fit(big)
-        with pytest.raises(ValueError, match="cluster has 3 processors, must have at least n_jobs = 4"):
-            nodes.executor(n_jobs=4)
 
 
 OTHER = """

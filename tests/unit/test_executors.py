@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -150,6 +152,39 @@ def test_a_process_that_is_killed_is_an_error_that_says_so():
         with pytest.raises(RuntimeError, match="worker process died"):
             list(executor.map(die, [0]))
         assert dict(executor.map(double, [1], executor.share("x", {"factor": 1, "numbers": np.ones(2)}))) == {0: 3.0}
+
+
+def weigh(block, n_jobs):
+    return bytes(50_000_000)  # far more than a pipe holds: whoever is stopped is writing
+
+
+STOP_WHILE_RESULTS_ARE_WRITTEN = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from policyforest.executors import Processes
+from test_executors import weigh
+if __name__ == "__main__":
+    for _ in range(3):
+        executor = Processes(2)
+        try:
+            for _ in executor.map(weigh, range(8)):
+                raise KeyboardInterrupt
+        except KeyboardInterrupt:
+            print("stopped", flush=True)
+"""
+
+
+def test_stopping_does_not_wait_for_results_that_are_half_written(tmp_path):
+    script = tmp_path / "stop.py"
+    script.write_text(STOP_WHILE_RESULTS_ARE_WRITTEN)
+    command = [sys.executable, str(script), str(Path(__file__).parent)]
+    ended = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
+    assert ended.stdout.split() == ["stopped"] * 3
+
+
+def test_a_wrong_number_of_workers_is_named():
+    with pytest.raises(ValueError, match="workers: is 0"):
+        Processes(0)
 
 
 def test_shared_files_go_with_what_they_hold():

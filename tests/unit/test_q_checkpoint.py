@@ -133,6 +133,25 @@ def test_a_folder_of_something_else_is_refused(data, tmp_path, text):
         learner(checkpoint_dir=tmp_path).fit(data)
 
 
+def test_settings_that_are_numbers_of_numpy_count_too(data, tmp_path):
+    learner = pf.FittedQIteration(horizon=2, resample=None, n_estimators=np.int64(3), discount=np.float32(0.5))
+    replace(learner, checkpoint_dir=tmp_path).fit(data)
+    for other in ({"n_estimators": np.int64(2)}, {"discount": np.float32(0.25)}):
+        with pytest.raises(ValueError, match=next(iter(other))):
+            replace(learner, checkpoint_dir=tmp_path, **other).fit(data)
+
+
+def test_iterations_without_settings_are_refused_and_strange_names_left_alone(data, tmp_path):
+    learner = pf.FittedQIteration(horizon=2, resample=None, n_estimators=2, checkpoint_dir=tmp_path)
+    (tmp_path / "iteration-old.safetensors").touch()
+    (tmp_path / "iteration-000009.safetensors").mkdir()
+    q = learner.fit(data)
+    assert len(q.history) == 2
+    (tmp_path / "settings.json").unlink()
+    with pytest.raises(ValueError, match=r"has iterations but no settings\.json"):
+        replace(learner, discount=0.5).fit(data)
+
+
 def test_a_folder_in_use_is_refused(data, tmp_path):
     def second(done):
         with pytest.raises(BlockingIOError, match=r"checkpoint_dir: .* is in use"):

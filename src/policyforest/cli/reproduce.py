@@ -65,7 +65,7 @@ def _executor(name: str, workers: int, address: str | None) -> Executor:
     """Cells take one processor each; of a cluster, all of them."""
     if name == "ray":
         return Ray(address)
-    return Threads(1) if name == "threads" or threads(workers) == 1 else Processes(workers)
+    return Threads(1) if name == "threads" or threads(workers, "--workers") == 1 else Processes(workers)
 
 
 def _studies(names: Sequence[str]) -> list[Study]:

@@ -49,7 +49,7 @@ class Processes(Executor):
     """`workers` processes (-1: one a core), each with `n_jobs` threads. They start with the first task."""
 
     def __init__(self, workers: int = -1, n_jobs: int = 1) -> None:
-        self.workers, self.n_jobs = threads(workers), threads(n_jobs)
+        self.workers, self.n_jobs = threads(workers, "workers"), threads(n_jobs)
         self._pool: ProcessPoolExecutor | None = None
 
     def share(self, name: str, value: Any) -> SharedFile:
@@ -77,8 +77,10 @@ class Processes(Executor):
         """Ends the processes at once: nobody waits for what they are at."""
         pool, self._pool = self._pool, None
         if pool is not None:
+            results: Any = pool._result_queue
+            results._writer.close()  # ours: else nobody would tell who reads that a result will never be whole
             for process in list((pool._processes or {}).values()):
-                process.terminate()
+                process.kill()
             pool.shutdown(cancel_futures=True)
 
     def close(self) -> None:

@@ -48,12 +48,18 @@ class Ray(Executor):
     options: more arguments of ``ray.init``, such as `num_cpus` and `object_store_memory` of a new local cluster.
     """
 
+    _entered = 0
+    """How many executors use the cluster that the first of them entered"""
+
     def __init__(self, address: str | None = None, *, n_jobs: int = 1, **options: Any) -> None:
         self.n_jobs = threads(n_jobs)
+        if not (address is None or isinstance(address, str)):
+            raise TypeError(f"address: is {address!r}, must be host:port, 'auto' or None")
+        for name in ("num_cpus", "object_store_memory"):
+            if options.get(name) is not None:
+                whole_number(name, options[name], at_least=1)
         self._ray = import_extra("ray", "ray")
-        self._ours = not self._ray.is_initialized()
-        if self._ours:
-            _connect(self._ray, address, options)
+        self._enter(address, options)
         try:
             self.workers = self._count_workers()
             _require_this_version(self._ray)
@@ -64,14 +70,31 @@ class Ray(Executor):
         run = self._ray.remote(_run)
         self._remote = run.options(num_cpus=self.n_jobs, max_retries=MOST_DEATHS)
 
+    def _enter(self, address: str | None, options: dict[str, Any]) -> None:
+        """Enters a cluster, or stays in the one that this process is in; the last to leave shuts the door."""
+        self._open, self._ours = True, not self._ray.is_initialized() or Ray._entered > 0
+        if not self._ray.is_initialized():
+            Ray._entered = 0
+            _connect(self._ray, address, options)
+        else:
+            _require_the_same(self._ray, address, options)
+        Ray._entered += self._ours
+
+    def _require_open(self) -> None:
+        if not self._open:
+            raise RuntimeError("executor: is closed, must be a new one")
+
     def _count_workers(self) -> int:
-        cpus = int(self._ray.cluster_resources().get("CPU", 0))
-        if cpus < self.n_jobs:
-            raise ValueError(f"address: the cluster has {cpus} processors, must have at least n_jobs = {self.n_jobs}")
-        return cpus // self.n_jobs
+        """A task runs on one node: what is left over on several does not add up."""
+        cpus = [int(node["Resources"].get("CPU", 0)) for node in _living(self._ray)]
+        workers = sum(number // self.n_jobs for number in cpus)
+        if not workers:
+            raise ValueError(f"n_jobs: is {self.n_jobs}, must be at most {max(cpus, default=0)}, processors of a node")
+        return workers
 
     def require(self, n_bytes: int) -> None:
         """Every node needs the inputs in its own store, the driver's first of all."""
+        self._require_open()
         needed = whole_number("n_bytes", n_bytes, at_least=0)
         for node in _living(self._ray):
             room = int(node["Resources"].get("object_store_memory", 0))
@@ -92,6 +115,7 @@ class Ray(Executor):
     def map(
         self, task: Callable[..., Result], blocks: Sequence[Block], *shared: SharedObject
     ) -> Iterator[tuple[int, Result]]:
+        self._require_open()
         labels, references = [s.label for s in shared], [s.reference for s in shared]
         waiting = {
             self._remote.remote(task, block, self.n_jobs, labels, *references): i for i, block in enumerate(blocks)
@@ -108,8 +132,11 @@ class Ray(Executor):
 
     def close(self) -> None:
         """Leaves the cluster, unless it had been entered before this object was made."""
-        if self._ours and self._ray.is_initialized():
-            self._ray.shutdown()
+        if self._open and self._ours:
+            Ray._entered -= 1
+            if not Ray._entered and self._ray.is_initialized():
+                self._ray.shutdown()
+        self._open = False
 
     def __repr__(self) -> str:
         return f"Ray({self.workers} workers, n_jobs={self.n_jobs})"
@@ -123,8 +150,27 @@ def _run(task: Callable[..., Result], block: Any, n_jobs: int, labels: list[Labe
     return task(block, n_jobs, *inputs)
 
 
+def _require_the_same(ray: Any, address: str | None, options: dict[str, Any]) -> None:
+    """A process is in one cluster at a time."""
+    here = str(ray.get_runtime_context().gcs_address)
+    if address not in (None, "auto") and _place(str(address)) != _place(here):
+        raise ValueError(f"address: is {address!r}, must be {here!r} or None: this process is in that cluster already")
+    if options:
+        raise ValueError(f"{next(iter(options))}: is given, must not be: this process is in the cluster {here} already")
+
+
+def _place(address: str) -> tuple[str, str]:
+    """Host and port; the host as a number where it has one."""
+    host, _, port = address.rpartition(":")
+    try:
+        return socket.gethostbyname(host), port
+    except OSError:
+        return host, port
+
+
 def _connect(ray: Any, address: str | None, options: dict[str, Any]) -> None:
-    if address is None and "RAY_ADDRESS" not in os.environ:
+    address = address or os.environ.get("RAY_ADDRESS")
+    if address is None:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nobody asked us to report
         ray.init(**{"address": "local", "include_dashboard": False, "log_to_driver": False} | options)
         return
