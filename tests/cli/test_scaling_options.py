@@ -38,6 +38,11 @@ def test_learning_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
     [
         (["--executor", "cloud"], "executor: is 'cloud', must be one of 'threads', 'processes', 'ray'"),
         (["--address", "127.0.0.1:6379"], "--address: is 127.0.0.1:6379, must be left out without --executor ray"),
+        (["--workers", "0"], "--workers: is 0"),
+        (
+            ["--executor", "ray", "--address", "a:1", "--workers", "2"],
+            "--workers: is 2, must be left out with --address",
+        ),
     ],
 )
 def test_executors_that_cannot_be_are_refused(tmp_path: Path, options: list[str], words: str) -> None:

@@ -64,7 +64,9 @@ def reproduce(
 def _executor(name: str, workers: int, address: str | None) -> Executor:
     """Cells take one processor each; of a cluster, all of them."""
     if name == "ray":
-        return Ray(address)
+        if address is not None and workers != -1:
+            raise ValueError(f"--workers: is {workers}, must be left out with --address: a cluster has its own")
+        return Ray(address) if workers == -1 else Ray(num_cpus=threads(workers, "--workers"))
     return Threads(1) if name == "threads" or threads(workers, "--workers") == 1 else Processes(workers)
 
 
