@@ -110,8 +110,10 @@ def evaluate_offline(
     times = whole_number("bootstrap", bootstrap, at_least=0)
     seed = seed_number("random_state", random_state)
     count = _iterations(gamma) if iterations is None else whole_number("iterations", iterations, at_least=1)
+    if isinstance(resample, DynamicsModel) and resample.transitions is not transitions:
+        raise ValueError("resample: is a model of other samples, must be one of these transitions")
     if resample not in ("auto", None) and not isinstance(resample, DynamicsModel):
-        whole_number("resample", resample, at_least=1)
+        resample = whole_number("resample", resample, at_least=1)
     given = None if starts is None else _starts(starts, transitions)
 
     def value_on(samples: Transitions, begin: Floats, seed: int) -> float:

@@ -7,6 +7,7 @@ import time
 from types import TracebackType
 from typing import Any, Self
 
+from policyforest.exploration.run_directory import EpisodeReport
 from policyforest.extras import import_extra
 from policyforest.fitted_q import QIteration
 
@@ -55,6 +56,10 @@ class TensorBoard:
         """A point of each curve, from the attributes of a report."""
         for name, attribute in names.items():
             self.scalar(name, float(getattr(report, attribute)), step)
+
+    def episode(self, report: EpisodeReport) -> None:
+        """An episode of an agent that explores."""
+        self.scalars(EPISODE_SCALARS, report, report.total_steps)
 
     def scalar(self, name: str, value: float, step: int) -> None:
         """One point of one curve."""

@@ -66,6 +66,16 @@ def test_a_model_that_is_given_takes_the_place_of_the_one_that_would_be_learned(
     assert judged == pf.evaluate_offline(Constant(0.5), samples, **given)
 
 
+def test_a_number_of_numpy_is_a_number_and_a_model_of_other_samples_is_refused():
+    samples = chain(20)
+    given = {"discount": 0.5, "bootstrap": 0, "n_estimators": 5, "iterations": 3}
+    values = [pf.evaluate_offline(Constant(0.5), samples, resample=n, **given).value for n in (np.int64(50), 50, 200)]
+    assert values[0] == values[1] != values[2]
+    model = pf.DynamicsForest().fit(chain(10))
+    with pytest.raises(ValueError, match="resample: is a model of other samples"):
+        pf.evaluate_offline(Constant(0.5), samples, resample=model, **given)
+
+
 def test_a_model_s_samples_have_the_law_s_actions_in_half_of_them() -> None:
     model = pf.DynamicsForest(n_estimators=5).fit(chain(20))
     actions = model.sample(100, 0, Constant(0.25).act_batch).actions[:, 0]

@@ -131,9 +131,7 @@ class EpisodeTable:
             )
             sys.stdout.flush()
         if self._board is not None:
-            from policyforest.tensorboard import EPISODE_SCALARS
-
-            self._board.scalars(EPISODE_SCALARS, report, report.total_steps)
+            self._board.episode(report)
 
     def close(self) -> None:
         if self._board is not None:

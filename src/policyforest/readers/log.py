@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ParamSpec
 
 import numpy as np
 from gymnasium.spaces import Box
@@ -25,6 +27,7 @@ from policyforest.readers.table_files import read_csv, read_parquet
 from policyforest.transition_files import load_transitions
 from policyforest.transitions import Transitions
 
+Parameters = ParamSpec("Parameters")
 TURN = (-np.pi, np.pi)
 Bounds = Mapping[str, tuple[float, float]] | Sequence[tuple[float, float]]
 
@@ -44,55 +47,6 @@ class Log:
                 "reward: is not given and no column is called so; must be a column or a formula (--reward)"
             )
         return self._transitions
-
-
-def read_transitions(
-    path: PathLike | Iterable[PathLike],
-    *,
-    state: Sequence[str] | None = None,
-    action: Sequence[str] | None = None,
-    reward: str | None = None,
-    terminal: str | None = None,
-    truncated: str | None = None,
-    episode: str | None = None,
-    time: str | None = None,
-    next_state: Sequence[str] | None = None,
-    terminal_marks: Marks | None = None,
-    period: float | None = None,
-    max_gap: float | None = None,
-    time_unit: float = 1.0,
-    degrees: Sequence[str] = (),
-    angles: Sequence[str] = (),
-    action_bounds: Bounds | None = None,
-    on_error: OnError = "fail",
-    format: str | None = None,
-) -> Transitions:
-    """The samples of a log; the parameters are those of `read_log`.
-
-    What usually goes wrong with logs is told as a `LogWarning`."""
-    log = read_log(
-        path,
-        state=state,
-        action=action,
-        reward=reward,
-        terminal=terminal,
-        truncated=truncated,
-        episode=episode,
-        time=time,
-        next_state=next_state,
-        terminal_marks=terminal_marks,
-        period=period,
-        max_gap=max_gap,
-        time_unit=time_unit,
-        degrees=degrees,
-        angles=angles,
-        action_bounds=action_bounds,
-        on_error=on_error,
-        format=format,
-    )
-    for warning in log.description.warnings:
-        warnings.warn(str(warning), LogWarning, stacklevel=2)
-    return log.transitions
 
 
 def read_log(
@@ -178,6 +132,25 @@ def read_log(
             f"{shown_path(path)}: has no samples ({description.n_rows} rows); a sample needs two rows that follow"
         )
     return Log(description, _transitions(steps, columns, bounds[0], angles, parts[0][1]))
+
+
+def _samples_alone(read: Callable[Parameters, Log]) -> Callable[Parameters, Transitions]:
+    def read_transitions(*path: Parameters.args, **options: Parameters.kwargs) -> Transitions:
+        """The samples of a log; the parameters are those of `read_log`.
+
+        What usually goes wrong with logs is told as a `LogWarning`."""
+        log = read(*path, **options)
+        for warning in log.description.warnings:
+            warnings.warn(str(warning), LogWarning, stacklevel=2)
+        return log.transitions
+
+    signature = inspect.signature(read).replace(return_annotation="Transitions")
+    vars(read_transitions)["__signature__"] = signature  # for help(): type checkers know it already
+    read_transitions.__qualname__ = "read_transitions"
+    return read_transitions
+
+
+read_transitions = _samples_alone(read_log)
 
 
 def transitions_of(rows: Rows, columns: Columns, problems: Problems, action_space: Box | None) -> Transitions:
