@@ -36,8 +36,10 @@ def draw(cells: Cells, name: str) -> Figure:
     for axes, (label, which, path) in zip(areas, shown, strict=False):
         axes.set_title(f"{label}, {which} episode: {sum(path['rewards']):.1f}", fontsize=10)
         _draw_path(axes, path)
-    if shown:
-        areas[0].legend(loc="lower right", fontsize=8.5, ncols=3, handlelength=1.6, columnspacing=1.0)
+    limit = cells.limit("swing-up")
+    if shown and limit is not None:
+        figure.suptitle(f"Return of the best swing-up that can be had: {limit:.1f}", fontsize=9.5, x=0.01, ha="left")
+    figure.legend(*areas[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9)
     return figure
 
 

@@ -41,7 +41,7 @@ SMOOTH = 7
 @styled
 def draw(cells: Cells, name: str) -> Figure:
     limit = cells.limit("swing-up")
-    figure, (left, right) = panels(2, width=4.9, height=3.5)
+    figure, (left, right) = panels(2, width=5.4, height=3.6)
     _draw_final(left, cells)
     _draw_training(right, cells)
     if limit is not None:
@@ -66,14 +66,17 @@ def _draw_final(axes: Axes, cells: Cells) -> None:
 
 
 def _draw_training(axes: Axes, cells: Cells) -> None:
+    """The median of the trials and their quartiles, each smoothed."""
     for study, (color, line) in CURVES.items():
         trials = [row["training_returns"] for row in cells.rows(study, "mean").values()]
         if trials:
-            middle = _running_median(np.median(np.array(trials), axis=0))
-            axes.plot(np.arange(1, len(middle) + 1), middle, color=color, ls=line, lw=1.6, label=EXPLORERS[study])
+            low, middle, high = (_running_median(row) for row in np.percentile(trials, [25, 50, 75], axis=0))
+            x = np.arange(1, len(middle) + 1)
+            axes.plot(x, middle, color=color, ls=line, lw=1.6, label=EXPLORERS[study])
+            axes.fill_between(x, low, high, color=color, alpha=0.14, lw=0)
     axes.grid(axis="y", color=FAINT, lw=0.7)
-    axes.set(xlabel="training episode", ylabel=f"return (running median of {SMOOTH})", title="While exploring")
-    legend(axes, loc="lower right", fontsize=8.5)
+    axes.set(xlabel="training episode", ylabel="return: median and quartiles of trials", title="While exploring")
+    legend(axes, loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=9)
 
 
 def _running_median(values: Floats) -> Floats:

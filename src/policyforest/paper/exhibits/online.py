@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from policyforest.arguments import Floats
+from policyforest.evaluation import interval_half_width
 from policyforest.paper.exhibits.cells import Cells
 from policyforest.paper.exhibits.style import LIMIT, nice_costs
 from policyforest.report.canvas import BLUE, INK, ORANGE, legend, matplotlib, panels, styled, whole_numbers
@@ -44,6 +45,7 @@ def draw(cells: Cells, name: str) -> Figure:
         trials = len(cells.rows(study, "mean"))
         axes.set_title(f"{label}: {len(returns[study])} policies of {trials} trials", fontsize=9.5)
         _draw_returns(axes, returns[study], bins, color)
+        _draw_mean(axes, cells.values(study, "mean"), color)
         for words, value in said.items():
             axes.axvline(-value, color=INK, lw=1.2, ls=":", label=f"{words} {value:.0f}")
         if limit is not None:
@@ -61,10 +63,21 @@ def draw(cells: Cells, name: str) -> Figure:
 
 
 def _draw_returns(axes: Axes, returns: Floats, bins: Floats, color: str) -> None:
-    """The paper's marks: a thick line at the mean, thin ones at the best and the worst policy."""
+    """Thin lines at the best and the worst policy, as in the paper."""
     if not len(returns):
         return
     axes.hist(-returns, bins=list(bins), color=color, alpha=0.8, edgecolor="white", lw=0.6)
-    axes.axvline(-returns.mean(), color=color, lw=3.0, label=f"mean {returns.mean():.4g}")
-    axes.axvline(-returns.max(), color=color, lw=1.0, label=f"best {returns.max():.4g}")
-    axes.axvline(-returns.min(), color=color, lw=1.0, label=f"worst {returns.min():.4g}")
+    axes.axvline(-returns.max(), color=color, lw=1.0, ls="-", label=f"best {returns.max():.4g}")
+    axes.axvline(-returns.min(), color=color, lw=1.0, ls="-.", label=f"worst {returns.min():.4g}")
+
+
+def _draw_mean(axes: Axes, means: Floats, color: str) -> None:
+    """A thick line at the mean, as in the paper, and its 95% interval over trials."""
+    if not len(means):
+        return
+    mean, words = float(means.mean()), ""
+    if len(means) > 1:
+        half = interval_half_width(means)
+        axes.axvspan(-mean - half, -mean + half, color=color, alpha=0.2, lw=0, zorder=0)
+        words = f" [{mean - half:.4g}, {mean + half:.4g}]"
+    axes.axvline(-mean, color=color, lw=3.0, label=f"mean {mean:.4g}{words}")

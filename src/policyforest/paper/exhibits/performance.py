@@ -20,7 +20,7 @@ PROBLEMS = {f"figure-{curve.stem}": problem for problem, curve in CURVES.items()
 # What the paper says in numbers: (training episodes, mean return) of FPF:PWL.
 PAPER = {"inverted-pendulum-6kg": (100, -172.0)}
 # Points stand beside each other, so that their intervals can be seen.
-APART = 1.025
+APART, EDGE = 1.025, 1.15
 
 
 def series(cells: Cells, curve: Curve) -> dict[str, dict[int, Floats]]:
@@ -50,6 +50,7 @@ def draw(cells: Cells, name: str) -> Figure:
     cost_axis(axes, np.array(costs or [1.0, 10.0]))
     axes.set_xscale("log")
     axes.set_xticks(curve.points, [str(p) for p in curve.points])
+    axes.set_xlim(curve.points[0] / EDGE, curve.points[-1] * EDGE)
     axes.minorticks_off()
     axes.set(xlabel="training episodes of a random policy", ylabel="mean return of an episode", title=curve.title)
     legend(axes, loc="center left", bbox_to_anchor=(1.0, 0.5))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -38,9 +38,6 @@ def draw(cells: Cells, name: str) -> Figure:
         for method in METHODS:
             _draw(axes, cells, episodes, method, "action_us", STEPS / 1e3, LOOKS[method])
         axes.set(ylabel=f"time of {STEPS} actions (ms)", title="Evaluation time of an episode")
-        per_action = axes.secondary_yaxis("right", functions=(_per_action, _per_episode))
-        per_action.set_ylabel("time of one action (µs)")
-        per_action.yaxis.set_major_formatter("{x:g}")
     else:
         _draw(axes, cells, episodes, "fqi", "q_seconds", 1.0, Look("Q by FQI", "#8b9099", "s", ":"))
         for method in METHODS[1:]:
@@ -52,17 +49,18 @@ def draw(cells: Cells, name: str) -> Figure:
     axes.set_xticks(list(episodes.values()), [f"{p:,.0f}" for p in episodes.values()])
     axes.xaxis.set_minor_locator(matplotlib().ticker.NullLocator())
     axes.yaxis.set_major_formatter("{x:g}")
+    if name == "figure-evaluation-time":
+        _add_scale_of_an_action(axes)
     axes.grid(axis="y", color=FAINT, lw=0.7)
     legend(axes, loc="center left", bbox_to_anchor=(1.16 if name == "figure-evaluation-time" else 1.0, 0.5))
     return figure
 
 
-def _per_action(milliseconds: Any) -> Any:
-    return milliseconds * 1e3 / STEPS
-
-
-def _per_episode(microseconds: Any) -> Any:
-    return microseconds * STEPS / 1e3
+def _add_scale_of_an_action(axes: Axes) -> None:
+    right = axes.twinx()
+    right.spines["right"].set_visible(True)
+    right.set(yscale="log", ylabel="time of one action (µs)", ylim=[y * 1e3 / STEPS for y in axes.get_ylim()])
+    right.yaxis.set_major_formatter("{x:g}")
 
 
 def _draw(
