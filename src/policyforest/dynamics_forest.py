@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policyforest.arguments import Floats, seed_number, whole_number
-from policyforest.forests import Forest, LeafModel, grow_forest
+from policyforest.forests import Forest, grow_forest
+from policyforest.growth_rules import LeafModel
 from policyforest.nearby_states import NearbyStates, clip, difference, wrap
 from policyforest.spaces import bounds
 from policyforest.transitions import Transitions

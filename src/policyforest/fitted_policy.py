@@ -15,7 +15,8 @@ from policyforest.arguments import Floats, one_of, seed_number, whole_number
 from policyforest.executors.interface import Executor, Threads
 from policyforest.fitted_q import FittedQIteration
 from policyforest.forest_blocks import SharedInputs, SharedStates
-from policyforest.forests import Forest, LeafModel
+from policyforest.forests import Forest
+from policyforest.growth_rules import LeafModel
 from policyforest.nearby_states import NearbyStates
 from policyforest.policy import HOW, Policy, PolicyInfo, plain_settings
 from policyforest.q_function import QFunction

@@ -24,7 +24,8 @@ from policyforest.dynamics_forest import ENOUGH_SAMPLES, DynamicsForest, Resampl
 from policyforest.executors.interface import Executor, Threads
 from policyforest.files import array_digest
 from policyforest.forest_blocks import SharedInputs, Tell, silent
-from policyforest.forests import Forest, Score
+from policyforest.forests import Forest
+from policyforest.growth_rules import Score
 from policyforest.policy import HOW, result_settings
 from policyforest.q_checkpoint import QCheckpoint, QState, forest_digest, samples_digest
 from policyforest.q_function import QFunction, SearchMode

@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 
 import policyforest._core as _core
 from policyforest.arguments import Floats
-from policyforest.forests import Forest, period_rows
+from policyforest.forests import Forest
+from policyforest.growth_rules import period_rows
 from policyforest.policy import Policy, PolicyInfo, sb3_predict
 from policyforest.spaces import bounds
 

@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 import policyforest._core as _core
 from policyforest.arguments import Floats, finite_array, moderate
 from policyforest.executors.interface import Executor
-from policyforest.forests import BestActions, Forest, Score, check_inside_box, growth_rules, period_rows, score_values
+from policyforest.forests import BestActions, Forest
+from policyforest.growth_rules import Score, check_inside_box, growth_rules, period_rows, score_values
 
 Tell = Callable[[float], None]
 Maximise = Callable[[Floats, int], BestActions]

@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike
 
 import policyforest._core as _core
 from policyforest.arguments import Floats, finite_array, one_of, whole_number
-from policyforest.forests import Forest, period_rows
+from policyforest.forests import Forest
+from policyforest.growth_rules import period_rows
 from policyforest.spaces import bounds, require_actions, require_observations
 
 if TYPE_CHECKING:

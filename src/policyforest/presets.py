@@ -21,7 +21,7 @@ from typing import Literal
 from policyforest.arguments import one_of
 from policyforest.fitted_policy import FittedPolicyForest
 from policyforest.fitted_q import FittedQIteration
-from policyforest.forests import LeafModel
+from policyforest.growth_rules import LeafModel
 from policyforest.q_function import SearchMode
 
 DISCOUNT = 0.98

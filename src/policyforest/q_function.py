@@ -12,7 +12,8 @@ from gymnasium.spaces import Box
 from numpy.typing import ArrayLike
 
 from policyforest.arguments import Floats, finite_array, moderate, one_of, whole_number
-from policyforest.forests import BestActions, Forest, period_rows
+from policyforest.forests import BestActions, Forest
+from policyforest.growth_rules import period_rows
 from policyforest.policy import PolicyInfo, sb3_predict
 from policyforest.spaces import bounds, require_actions, require_observations
 from policyforest.transitions import Transitions

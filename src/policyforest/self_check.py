@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from policyforest.arguments import Floats
-from policyforest.forests import Forest, LeafModel, grow_forest
+from policyforest.forests import Forest, grow_forest
+from policyforest.growth_rules import LeafModel
 
 ROWS = 400
 

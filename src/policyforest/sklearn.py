@@ -16,7 +16,8 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from policyforest.forests import Forest, LeafModel, Score, grow_forest
+from policyforest.forests import Forest, grow_forest
+from policyforest.growth_rules import LeafModel, Score
 
 __all__ = ["ForestRegressor"]
 
