@@ -23,17 +23,16 @@ two blocks of its own, and finds those before it settled and those after it in t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
-from gymnasium.spaces import Box
 
 from policyforest.arguments import Floats, whole_number
-from policyforest.baselines.bases import Basis, Features, default_basis
+from policyforest.baselines.bases import Basis, default_basis
 from policyforest.baselines.finite_actions import nearest_step
-from policyforest.baselines.least_squares import Decisions, Ints, Progress, policy_iteration
+from policyforest.baselines.least_squares import Decisions, Ints, policy_iteration
+from policyforest.baselines.linear_policy import LinearPolicy
 from policyforest.baselines.lspi import check_iteration, check_transitions, visited_box
-from policyforest.baselines.policy import BatchPolicy
 from policyforest.policy import PolicyInfo
 from policyforest.spaces import bounds
 from policyforest.transitions import Transitions
@@ -86,24 +85,13 @@ class BinaryActionSearch:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class BinarySearchPolicy(BatchPolicy):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BinarySearchPolicy(LinearPolicy):
     """Moves the action up where w_up . phi(s, a) > w_down . phi(s, a), else down; one block a direction."""
 
     kind = "binary-action-search"
 
-    weights: Floats = field(repr=False)
     resolution: int
-    basis: Basis
-    input_box: Floats = field(repr=False)
-    observation_space: Box
-    action_space: Box
-    progress: Progress
-    info: PolicyInfo = field(default_factory=lambda: PolicyInfo("bas"), repr=False)
-    features: Features = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "features", self.basis.over(self.input_box))
 
     def choose(self, states: Floats) -> Floats:
         """Actions for rows of states that have been checked: the search goes up or down, in ever smaller steps."""

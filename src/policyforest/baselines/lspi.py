@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from gymnasium.spaces import Box
 
 from policyforest.arguments import Floats, real_number, whole_number
-from policyforest.baselines.bases import Basis, Features, default_basis
+from policyforest.baselines.bases import Basis, default_basis
 from policyforest.baselines.finite_actions import action_grid, nearest_action
-from policyforest.baselines.least_squares import Decisions, Progress, policy_iteration
-from policyforest.baselines.policy import BatchPolicy
+from policyforest.baselines.least_squares import Decisions, policy_iteration
+from policyforest.baselines.linear_policy import LinearPolicy
 from policyforest.policy import PolicyInfo
 from policyforest.spaces import bounds
 from policyforest.transitions import Transitions
@@ -74,24 +73,13 @@ class LSPI:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class LSPIPolicy(BatchPolicy):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LSPIPolicy(LinearPolicy):
     """pi(s) = arg max_a w_a . phi(s) over the rows of `actions`; ties go to the lowest."""
 
     kind = "lspi"
 
-    weights: Floats = field(repr=False)
     actions: Floats = field(repr=False)
-    basis: Basis
-    input_box: Floats = field(repr=False)
-    observation_space: Box
-    action_space: Box
-    progress: Progress
-    info: PolicyInfo = field(default_factory=lambda: PolicyInfo("lspi"), repr=False)
-    features: Features = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "features", self.basis.over(self.input_box))
 
     def choose(self, states: Floats) -> Floats:
         """Actions for rows of states that have been checked: of the finitely many, the one of the largest Q."""

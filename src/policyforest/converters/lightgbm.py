@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from policyforest.converters.fitted import require_fitted
 from policyforest.converters.source_tree import SourceTree, leaf_tree, mean_of_sum
 
 # Objectives whose prediction is the plain sum of the trees; others transform it (poisson, gamma, binary …).
@@ -42,12 +43,7 @@ def _booster(model: Any) -> Any:
 
     if isinstance(model, lightgbm.Booster):
         return model
-    if not isinstance(model, lightgbm.LGBMModel):
-        raise TypeError(
-            f"model: {type(model).__name__} is not supported; of LightGBM it must be an LGBMRegressor or a Booster"
-        )
-    if not model.__sklearn_is_fitted__():
-        raise ValueError(f"model: this {type(model).__name__} is not fitted; call its fit first")
+    require_fitted(model, lightgbm.LGBMModel, "LightGBM", "an LGBMRegressor or a Booster")
     return model.booster_
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from policyforest.converters.fitted import require_fitted
 from policyforest.converters.float32 import less_threshold
 from policyforest.converters.source_tree import SourceTree, mean_of_sum
 
@@ -35,12 +36,7 @@ def _booster(model: Any) -> Any:
 
     if isinstance(model, xgboost.Booster):
         return model
-    if not isinstance(model, xgboost.XGBModel):
-        raise TypeError(
-            f"model: {type(model).__name__} is not supported; of XGBoost it must be an XGBRegressor or a Booster"
-        )
-    if not model.__sklearn_is_fitted__():
-        raise ValueError(f"model: this {type(model).__name__} is not fitted; call its fit first")
+    require_fitted(model, xgboost.XGBModel, "XGBoost", "an XGBRegressor or a Booster")
     if model.missing is not None and not np.isnan(model.missing):
         raise ValueError(f"model: XGBoost's missing={model.missing} is not supported; missing must be NaN")
     return model.get_booster()

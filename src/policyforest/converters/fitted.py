@@ -1,0 +1,12 @@
+"""The check that boosting libraries' estimators share: of the right kind, and fitted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def require_fitted(model: Any, kind: type[Any], library: str, wanted: str) -> None:
+    if not isinstance(model, kind):
+        raise TypeError(f"model: {type(model).__name__} is not supported; of {library} it must be {wanted}")
+    if not model.__sklearn_is_fitted__():
+        raise ValueError(f"model: this {type(model).__name__} is not fitted; call its fit first")
