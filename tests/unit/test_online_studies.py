@@ -45,7 +45,7 @@ def test_the_paper_s_protocol_is_there():
         "swing-up-epsilon-greedy-our-planning": 5,
         "swing-up-greedy": 5,
         "pendulum-online-ours": 10,
-        "pendulum-online-mre": 10,
+        "pendulum-online-mre": 30,
         "mountain-car-ours": 10,
         "planning-time": 10,
     }
