@@ -14,7 +14,7 @@ from policyforest.paper.claims import CLAIMS, verdicts
 from policyforest.paper.exhibits.cells import Cells
 from policyforest.paper.registry import EXHIBITS
 from policyforest.paper.statistics import bootstrap, ranks, wilcoxon
-from policyforest.paper.verdicts import judge
+from policyforest.paper.verdicts import better, judge
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
 
@@ -52,6 +52,28 @@ def test_wilcoxon_refuses_what_is_no_number() -> None:
         wilcoxon([1.0, np.nan])
 
 
+@pytest.mark.parametrize(
+    ("second", "ruling", "note"),
+    [
+        (1.0, "confirmed", ""),
+        (-1.0, "refuted", "Not so at there (lower)."),
+        (0.0, "refuted", "Not so at there (equal)."),
+    ],
+)
+def test_better_at_one_place_is_not_better_at_all(second: float, ruling: str, note: str) -> None:
+    noise = np.random.default_rng(0).normal(0.0, 1.0, (2, 50))
+    base = np.full(50, -100.0)
+    found = better(
+        [("here", base + 1.0 + 0.1 * noise[0], base), ("there", base + second + 0.1 * noise[1], base)], "a - b"
+    )
+    assert (found.ruling, found.note) == (ruling, note)
+
+
+def test_a_difference_that_is_not_seen_is_not_an_equality() -> None:
+    noise = np.random.default_rng(0).normal(0.0, 80.0, 12)
+    assert better([("here", noise - noise.mean() - 99.0, np.full(12, -100.0))], "a - b").ruling == "undecided"
+
+
 def claim(name: str):
     return next(c for c in CLAIMS if c.name == name)
 
@@ -85,7 +107,7 @@ def test_missing_cells_decide_nothing(tmp_path) -> None:
     assert "confirmed" in few.finding.evidence
 
 
-@pytest.mark.parametrize(("linear", "ruling"), [(1.0, "confirmed"), (-1.0, "refuted"), (0.0, "undecided")])
+@pytest.mark.parametrize(("linear", "ruling"), [(1.0, "confirmed"), (-1.0, "refuted"), (0.0, "refuted")])
 def test_better_must_be_so_at_every_place(tmp_path, linear, ruling) -> None:
     generator = np.random.default_rng(1)
     for study, number, shift in (("pendulum-6kg-paper", 50, 1.0), ("double-integrator-paper", 100, linear)):

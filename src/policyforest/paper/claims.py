@@ -14,12 +14,10 @@ from policyforest.paper.exhibits.cells import Cells
 from policyforest.paper.registry import EXHIBITS
 from policyforest.paper.statistics import bootstrap, wilcoxon
 from policyforest.paper.times import study_at
-from policyforest.paper.verdicts import LEVEL, Claim, Finding, Ruling, Verdict, better, judge, p_text
+from policyforest.paper.verdicts import LEVEL, MARGIN, Claim, Finding, Ruling, Verdict, better, judge, p_text
 
 PENDULUM, INTEGRATOR = CURVES["inverted-pendulum-6kg"], CURVES["double-integrator"]
 CAR = "car-on-the-hill"
-MARGIN = 0.10
-"""Of the batch's mean return: what "comparable" allows"""
 WORST_SHARE, LARGE_SHARE = 0.10, 0.10
 """Of the policies, and of the gap to the limit"""
 
@@ -50,7 +48,7 @@ def forests_beat_q(cells: Cells) -> Finding:
         for place, a, b in _pairs(cells, PENDULUM, method, "fqi")
     ]
     note = _against_paper(cells.values(PENDULUM.paper_study(PENDULUM.whole), "fpf-pwl"))
-    return replace(better(pairs, "return of FPF - return of FQI"), note=note)
+    return _noted(better(pairs, "return of FPF - return of FQI"), note)
 
 
 def _against_paper(returns: Floats) -> str:
@@ -72,7 +70,7 @@ def forests_beat_bas(cells: Cells) -> Finding:
         "The paper reads BAS off a graph of Pazis and Lagoudakis; ours is run on the same samples as FPF, with a basis "
         "chosen by trial."
     )
-    return replace(better(pairs, "return of FPF - return of BAS"), note=note)
+    return _noted(better(pairs, "return of FPF - return of BAS"), note)
 
 
 def linear_beats_constant(cells: Cells) -> Finding:
@@ -88,8 +86,12 @@ def linear_beats_constant(cells: Cells) -> Finding:
         if not (np.mean(a - b) > 0 and wilcoxon(a - b) < LEVEL)
     ]
     if everywhere:
-        return replace(result, note=f"Not shown for {', '.join(everywhere)}.")
+        return _noted(result, f"Not shown for {', '.join(everywhere)}.")
     return result
+
+
+def _noted(finding: Finding, note: str) -> Finding:
+    return replace(finding, note=f"{finding.note} {note}".strip())
 
 
 def linear_survives_bang_bang(cells: Cells) -> Finding:

@@ -1,8 +1,9 @@
 """A verdict for each claim of the paper, computed from the cells: confirmed, refuted or undecided.
 
-A claim that one method is better needs p < 0.05 in its direction at each place it is claimed for; the other direction
-refutes it. A claim that two are equal needs a 95% interval of the difference within a margin that is named. Where
-cells are missing or are too few, the verdict is "undecided", with what they say so far.
+A claim that one method is better needs p < 0.05 in its direction at each place it is claimed for. The other direction
+at any place refutes it, and so does a place where both are shown to be equal. Two are equal where the 95% interval of
+the difference lies within a margin that is named. Where cells are missing or are too few, the verdict is "undecided",
+with what they say so far.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from policyforest.paper.exhibits.cells import Cells
 from policyforest.paper.statistics import bootstrap, wilcoxon
 
 LEVEL = 0.05
+MARGIN = 0.10
+"""Of the return that is compared with: what "comparable" allows"""
 FEWEST = 10
 """Cells of a study, with fewer of which nothing is decided"""
 Ruling = Literal["confirmed", "refuted", "undecided"]
@@ -80,21 +83,26 @@ def judge(claim: Claim, cells: Cells) -> Verdict:
 
 def better(pairs: Sequence[tuple[str, Floats, Floats]], words: str) -> Finding:
     """Whether the first of each pair is higher, at all places: the largest p-value counts."""
-    told, worst_p, signs = [], 0.0, []
+    told, largest_p, against = [], 0.0, []
+    rulings: list[Ruling] = []
     for place, a, b in pairs:
         p, difference = wilcoxon(a - b), float(np.mean(a - b))
         low, high = bootstrap(a - b)
         told.append(f"{place}: {difference:+.4g} [{low:.4g}, {high:.4g}], {p_text(p)}")
-        worst_p = max(worst_p, p)
-        signs.append(difference > 0)
-    ruling: Ruling = "undecided"
-    if worst_p < LEVEL and all(signs):
-        ruling = "confirmed"
-    elif any(wilcoxon(b - a) < LEVEL and np.mean(a - b) < 0 for _, a, b in pairs):
-        ruling = "refuted"
-    return Finding(
-        ruling, f"{words}, paired Wilcoxon test, mean difference [95% bootstrap]; {'; '.join(told)}", worst_p
-    )
+        largest_p = max(largest_p, p)
+        rulings.append(_better_there(p, difference, max(-low, high) < MARGIN * abs(float(np.mean(b)))))
+        if rulings[-1] == "refuted":
+            against.append(f"{place} ({'lower' if p < LEVEL else 'equal'})")
+    evidence = f"{words}, paired Wilcoxon test, mean difference [95% bootstrap]; {'; '.join(told)}"
+    if against:
+        return Finding("refuted", evidence, largest_p, f"Not so at {', '.join(against)}.")
+    return Finding("confirmed" if set(rulings) == {"confirmed"} else "undecided", evidence, largest_p)
+
+
+def _better_there(p: float, difference: float, within_margin: bool) -> Ruling:
+    if p < LEVEL:
+        return "confirmed" if difference > 0 else "refuted"
+    return "refuted" if within_margin else "undecided"
 
 
 def p_text(p: float) -> str:
