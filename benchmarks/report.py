@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from measure import Row
+from policyforest.machine import processor
 
 HEADINGS = ("what", "ours", "against", "theirs", "measured", "required", "")
 PACKAGES = ("policyforest", "numpy", "scikit-learn", "onnxruntime", "skl2onnx")
@@ -43,7 +44,7 @@ def circumstances(packages: tuple[str, ...] = PACKAGES) -> dict[str, object]:
     """When, on what machine and with which versions."""
     return {
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "machine": _processor(),
+        "machine": processor(),
         "cores": os.cpu_count(),
         "system": platform.platform(),
         "versions": {
@@ -88,10 +89,3 @@ def _duration(seconds: float | None) -> str:
         if seconds * factor >= 1:
             return f"{seconds * factor:.3g} {unit}"
     return f"{seconds * 1e6:.3g} µs"
-
-
-def _processor() -> str:
-    path = Path("/proc/cpuinfo")
-    lines = path.read_text().splitlines() if path.exists() else []
-    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(named, "") or platform.processor() or platform.machine()

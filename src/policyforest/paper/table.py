@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import os
 import platform
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 
 from policyforest.evaluation import interval_half_width
 from policyforest.files import replacing
+from policyforest.machine import processor
 from policyforest.paper import STUDIES
 from policyforest.paper.cells import Result, Study
 from policyforest.paper.claims import verdicts
@@ -92,7 +94,7 @@ def made_by(scale: str) -> dict[str, str]:
     return {
         "scale": scale,
         "version": __version__,
-        "machine": f"{platform.machine()}, Python {platform.python_version()}",
+        "machine": f"{processor()} ({platform.machine()}, {os.cpu_count()} cores), Python {platform.python_version()}",
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
     }
 
