@@ -70,13 +70,13 @@ class Explanation:
 
 def explain(policy: Policy, state: ArrayLike, names: Sequence[str] | None = None) -> tuple[Explanation, ...]:
     """The leaf conditions that decided, one explanation an action dimension."""
-    from policyforest.report.labels import labels_for
+    from policyforest.report.labels import labels_of
 
     dims = policy.observation_space.shape[0]
     given = finite_array("state", state, 1)
     if given.shape != (dims,):
         raise ValueError(f"state: has shape {given.shape}, must have shape {(dims,)}")
-    labels = labels_for(policy.info.problem, dims, len(policy.forests))
+    labels = labels_of(policy)
     told = tuple(names) if names is not None else labels.states
     if len(told) != dims:
         raise ValueError(f"names: are {len(told)}, must be one for each of {dims} state dimensions")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from policyforest.files import replacing
-from policyforest.report.labels import labels_for
+from policyforest.report.labels import labels_of
 from policyforest.spaces import bounds
 
 # Branch and bound over more dimensions can take minutes.
@@ -52,11 +52,13 @@ def model_card(policy: Any, file_name: str) -> str:
 
 def _spaces(policy: Any) -> str:
     observations, actions = bounds(policy.observation_space), bounds(policy.action_space)
-    labels = labels_for(policy.info.problem, len(observations), len(actions))
+    labels = labels_of(policy)
     known = getattr(policy, "state_box", observations)
     rows = ["| | low | high |", "|---|---|---|"]
-    rows += [f"| {name} | {lo:.6g} | {hi:.6g} |" for name, (lo, hi) in zip(labels.states, known, strict=True)]
-    rows += [f"| **{name}** | {lo:.6g} | {hi:.6g} |" for name, (lo, hi) in zip(labels.actions, actions, strict=True)]
+    rows += [f"| {_text(name)} | {lo:.6g} | {hi:.6g} |" for name, (lo, hi) in zip(labels.states, known, strict=True)]
+    rows += [
+        f"| **{_text(name)}** | {lo:.6g} | {hi:.6g} |" for name, (lo, hi) in zip(labels.actions, actions, strict=True)
+    ]
     return "States that it was learned on, and (bold) actions:\n\n" + "\n".join(rows)
 
 

@@ -90,3 +90,14 @@ def test_show_tells_what_a_policy_reaches_and_why(log: Path, tmp_path: Path) -> 
     assert "because" in content["explanation"][0]
     assert "because" in run("show", output, "--no-picture", "--explain", "0.5, 0").stdout
     assert "--explain: is 'a'" in run("show", output, "--no-picture", "--explain", "a", code=2).stderr
+
+
+def test_a_policy_keeps_the_names_of_its_columns(log: Path, tmp_path: Path) -> None:
+    output = tmp_path / "policy.pforest"
+    quick = ["--method", "fpf-pwc", "--discount", "0.1", "--jobs", "1", "-o", output]
+    run("learn", "--data", log, "--state", "place=p,speed=v", *COLUMNS[2:], *quick)
+    shown = run("show", output, "--no-picture", "--explain", "0.5, 0").stdout
+    assert "place in [" in shown
+    assert "a is " in shown
+    assert "state_names" not in shown
+    assert "place" in pf.load(output).explain([0.5, 0.0])[0].names

@@ -9,7 +9,7 @@ from gymnasium.spaces import Box
 import policyforest as pf
 from policyforest.action_time import action_time
 from policyforest.report import page
-from policyforest.report.labels import labels_for
+from policyforest.report.labels import labels_for, labels_told
 from policyforest.report.plots import episode_figure, learning_figure, png_bytes, policy_figure, returns_figure
 from policyforest.report.state_slice import slice_of, state_box
 
@@ -99,6 +99,20 @@ def test_labels_know_problems_in_any_version_and_number_others() -> None:
     assert labels_for("policyforest/SwingUp-v7", 2, 1).actions == ("torque τ (Nm)",)
     assert labels_for("policyforest/SwingUp-v0", 3, 1).states == ("state 0", "state 1", "state 2")
     assert labels_for("", 1, 2).actions == ("action 0", "action 1")
+
+
+@pytest.mark.parametrize(
+    "told", [["a"], ["a", 1], ["a", ""], ["a", "x\ny"], ["a", "<b>"], ["a", "$b"], ["a", "b" * 81], "ab", 7]
+)
+def test_names_of_a_file_that_cannot_be_shown_are_numbers(told: object) -> None:
+    assert labels_told("", {"state_names": told}, 2, 1).states == ("state 0", "state 1")
+
+
+def test_a_known_problem_has_its_names_and_others_those_they_were_learned_with() -> None:
+    told = {"state_names": ["tilt", "rate"], "action_names": ["force"]}
+    assert labels_told("", told, 2, 1).states == ("tilt", "rate")
+    assert labels_told("Own-v0", told, 2, 1).actions == ("force",)
+    assert labels_told("policyforest/SwingUp-v0", told, 2, 1).states[0] == "angle θ (rad)"
 
 
 def test_a_page_escapes_what_it_is_given() -> None:

@@ -19,6 +19,7 @@ from policyforest.methods import METHODS, Learned, Learner, with_problem
 from policyforest.policy_files import SUFFIX
 from policyforest.presets import named_problem
 from policyforest.readers import read_log
+from policyforest.report.labels import ACTION_NAMES, STATE_NAMES
 from policyforest.transitions import Transitions
 
 # Whichever comes first, where nothing is said.
@@ -98,7 +99,7 @@ def learn(
         shown.stage("collecting samples")
         if data:
             _refuse_with_data(episodes=episodes, steps=steps, samples=samples)
-            transitions, origin = _read(data, reading, quiet=json), {"data": ", ".join(Path(d).name for d in data)}
+            transitions, origin = _read(data, reading, quiet=json)
         else:
             _refuse_without_data(reading)
             transitions, origin = _gather(problem, episodes, steps, samples, angle, seed)
@@ -164,12 +165,15 @@ def _dimension(text: str) -> int:
         raise ValueError(f"--angle: is {text!r}, must be the number of a state dimension") from None
 
 
-def _read(data: list[str], reading: dict[str, Any], quiet: bool) -> Transitions:
+def _read(data: list[str], reading: dict[str, Any], quiet: bool) -> tuple[Transitions, dict[str, Any]]:
+    """The samples of a log, and where they come from: its files, and what its columns are called."""
     log = read_log(data, **reading)
     for warning in log.description.warnings:
         if not quiet:
             note(str(warning))
-    return log.transitions
+    names = {role: [c.name for c in log.description.columns if c.role == role] for role in ("state", "action")}
+    files = ", ".join(Path(d).name for d in data)
+    return log.transitions, {"data": files, STATE_NAMES: names["state"], ACTION_NAMES: names["action"]}
 
 
 def _refuse_without_data(reading: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ import typer
 from policyforest.cli.evaluate import PolicyFile
 from policyforest.cli.output import Json, note, one_line, print_json, print_pairs
 from policyforest.policy_files import load
-from policyforest.report.labels import labels_for
+from policyforest.report.labels import ACTION_NAMES, STATE_NAMES, labels_told
 from policyforest.report.state_slice import state_box
 from policyforest.spaces import bounds
 from policyforest.transition_files import load_transitions
@@ -166,7 +166,8 @@ def _write_page(
 
 
 def _lines(report: Mapping[str, Any]) -> dict[str, str]:
-    labels = labels_for(report["problem"], len(report["observation_space"]), len(report["action_space"]))
+    told = report["settings"]
+    labels = labels_told(report["problem"], told, len(report["observation_space"]), len(report["action_space"]))
     known = zip(labels.states, report["learned_on"], strict=True)
     lines = {
         "method": f"{report['method']} ({report['kind']})",
@@ -191,7 +192,8 @@ def _lines(report: Mapping[str, Any]) -> dict[str, str]:
         lines["size"] = f"{count} trees, {sum(report['leaves']):,} {report['leaf_model']} leaves"
     if "worst_case_comparisons" in report:
         lines["bound"] = f"at most {report['worst_case_comparisons']} comparisons an action"
-    settings = ", ".join(f"{name} {value}" for name, value in report["settings"].items() if name != "q")
+    apart = ("q", STATE_NAMES, ACTION_NAMES)
+    settings = ", ".join(f"{name} {value}" for name, value in told.items() if name not in apart)
     lines |= {"learned from": f"{report['samples']:,} samples", "settings": settings}
     if "q" in report["settings"]:
         lines["Q settings"] = str(report["settings"]["q"]).strip("{}").replace("'", "")

@@ -15,7 +15,7 @@ from policyforest.export.names import comment
 from policyforest.export.program import CodeForest, Program
 from policyforest.export.table import Table
 from policyforest.policy import Policy
-from policyforest.report.labels import labels_for
+from policyforest.report.labels import labels_of
 from policyforest.spaces import bounds
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def header_facts(policy: Policy, program: Program, export: CExport) -> dict[str,
 
     info = policy.info
     problem = comment(info.problem) or "an unnamed problem"
-    labels = labels_for(info.problem, program.n_states, len(program.forests))
+    labels = labels_of(policy)
     learned = f"Learned by {comment(info.method)} from {info.n_samples} samples"
     seed = info.settings.get("random_state")
     origin = [

@@ -22,7 +22,7 @@ from policyforest.files import replacing
 from policyforest.float32_policy import Float32Policy, float32_policy
 from policyforest.forests import Forest
 from policyforest.policy import Policy, info_dict
-from policyforest.report.labels import labels_for
+from policyforest.report.labels import labels_of
 from policyforest.spaces import bounds
 
 OPSET, ML_OPSET = 17, 3
@@ -98,7 +98,7 @@ def _model(policy: Policy) -> Any:
 
 
 def _metadata(policy: Policy) -> dict[str, str]:
-    labels = labels_for(policy.info.problem, policy.observation_space.shape[0], policy.action_space.shape[0])
+    labels = labels_of(policy)
     return {
         "info": json.dumps(info_dict(policy.info), default=str),
         "states": json.dumps(labels.states, ensure_ascii=False),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,37 @@ KNOWN = {
     "Pendulum": Labels(("cos θ", "sin θ", "speed ω (rad/s)"), ("torque τ (Nm)",)),
     "MountainCarContinuous": Labels(("position", "velocity"), ("force",)),
 }
+
+
+STATE_NAMES, ACTION_NAMES = "state_names", "action_names"
+"""Where a policy's info keeps the names of the columns that it was learned from"""
+LONGEST = 80
+# What pages and pictures would take for markup.
+MARKUP = frozenset("<>&$")
+
+
+def labels_of(policy: Any) -> Labels:
+    """The labels of a policy: those of its problem, else the columns it was learned from, else numbers."""
+    return labels_told(
+        policy.info.problem, policy.info.settings, policy.observation_space.shape[0], policy.action_space.shape[0]
+    )
+
+
+def labels_told(problem: str, settings: Mapping[str, Any], n_states: int, n_actions: int) -> Labels:
+    """The same from what a policy's info says."""
+    found = labels_for(problem, n_states, n_actions)
+    if found in KNOWN.values():
+        return found
+    states, actions = _names(settings.get(STATE_NAMES), n_states), _names(settings.get(ACTION_NAMES), n_actions)
+    return Labels(states or found.states, actions or found.actions)
+
+
+def _names(told: object, number: int) -> tuple[str, ...] | None:
+    """Names as a file has them, which may hold anything; None unless all can be shown."""
+    if not isinstance(told, list | tuple) or len(told) != number or not all(isinstance(name, str) for name in told):
+        return None
+    fit = all(0 < len(name) <= LONGEST and name.isprintable() and not MARKUP & set(name) for name in told)
+    return tuple(told) if fit else None
 
 
 def labels_for(problem: str, n_states: int, n_actions: int) -> Labels:

@@ -15,7 +15,7 @@ import numpy as np
 
 from policyforest.arguments import Floats, whole_number
 from policyforest.knownness import KnownnessForest
-from policyforest.report.labels import labels_for
+from policyforest.report.labels import labels_of
 from policyforest.report.state_slice import StateSlice, slice_of, state_box
 from policyforest.spaces import bounds
 from policyforest.transitions import Transitions
@@ -103,7 +103,7 @@ def policy_maps(
     plane = slice_of(policy, dims, at, resolution)
     if len(plane.dims) != 2:
         raise ValueError(f"dims: is {list(plane.dims)}, must be two state dimensions")
-    labels = labels_for(policy.info.problem, n_states, policy.action_space.shape[0])
+    labels = labels_of(policy)
     maps = [_action_map(policy, plane, labels.states, labels.actions[j], j) for j in range(len(labels.actions))]
     if q is None and getattr(policy, "kind", "") == "greedy":
         q = policy

@@ -25,7 +25,7 @@ from policyforest.report.canvas import (
     styled,
     whole_numbers,
 )
-from policyforest.report.labels import Labels, labels_for
+from policyforest.report.labels import Labels, labels_for, labels_of
 from policyforest.report.state_slice import StateSlice, slice_of
 from policyforest.spaces import bounds
 
@@ -58,7 +58,7 @@ def policy_figure(
     """
     greedy = getattr(policy, "kind", "") == "greedy"
     plane = slice_of(policy, dims, at, FAST_RESOLUTION if hasattr(policy, "controller") else SLOW_RESOLUTION)
-    labels = labels_for(policy.info.problem, policy.observation_space.shape[0], policy.action_space.shape[0])
+    labels = labels_of(policy)
     n_actions = len(labels.actions)
     actions = np.asarray(policy.act_batch(plane.states()))
     figure, areas = panels(n_actions + (2 if greedy else 0))
