@@ -88,7 +88,7 @@ def paper(
 ) -> tuple[FittedQIteration, FittedPolicyForest]:
     """The paper's learners for one of its three batch problems.
 
-    The arg max is exact where the paper's is of a pruned merge: it is faster and never worse. With
+    The arg max is exact where the paper's is of a pruned merge: it is faster and finds no smaller Q. With
     `action_search="merged"` it is the paper's, with the number of leaves that the paper gives.
 
     >>> q_learner, policy_learner = paper("double-integrator", "constant")

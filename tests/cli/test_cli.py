@@ -16,7 +16,9 @@ from typer.testing import CliRunner
 import policyforest as pf
 from policyforest.cli import main
 from policyforest.methods import with_problem
+from policyforest.paper import STUDIES
 from policyforest.policy_files import load
+from stored import write_cell
 
 PNG = b"\x89PNG\r\n\x1a\n"
 # Ten iterations on about a hundred samples: everything happens, in a second.
@@ -360,6 +362,34 @@ def test_reproduce_tells_of_figures_what_they_cost(tmp_path: Path) -> None:
     assert exhibits["figure-car-on-the-hill"]["one_core"].endswith("min")
     assert listed["missing_seconds"] > 3600
     assert "NAME" in run("reproduce", "figure-nothing", "--out", tmp_path, code=2).stderr
+
+
+def test_reproduce_refuses_before_it_computes(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert "--out: is" in run("reproduce", "limits", "--out", tmp_path / "file", code=2).stderr
+    three = ("reproduce", "limits", "--executor", "threads", "--workers", "3", "--out", tmp_path / "out")
+    assert "--workers: is 3" in run(*three, code=2).stderr
+    damaged = tmp_path / "out" / "pendulum-6kg" / "0001.json"
+    damaged.parent.mkdir(parents=True)
+    damaged.write_text("{")
+    assert (
+        "0001.json: is no finished cell"
+        in run("reproduce", "figure-tree-merge", "--out", tmp_path / "out", code=2).stderr
+    )
+    assert not (tmp_path / "out" / "figures").exists()
+
+
+def test_stored_comparisons_are_drawn_without_their_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("policyforest.paper.cells.EXTRAS", {"compare": ("no_such_library",)})
+    for seed in range(STUDIES["limits"].seeds["quick"]):
+        write_cell(tmp_path, "limits", seed, {"problem": "swing-up", "return": -21.0, "steps": 100})
+    costs = {"action_us": 1.0, "bytes": 9, "tree_action_us": 1.0, "tree_return": -9.0, "tree_bytes": 9}
+    curve = [{"steps": 100, "return": -9.0, "train_seconds": 1.0}]
+    for name in ("compare-forest-pendulum-v1", "compare-forest-pendulum-6kg"):
+        write_cell(tmp_path, name, 0, {"curve": curve} | costs, "quick")
+    made = run_json("reproduce", "figure-sac", "--out", tmp_path)
+    assert "figure-sac.png" in [Path(file).name for file in made["files"]]
+    assert len(made["comparisons"]) == 4
 
 
 def test_a_limit_on_flash_is_none_on_onnx(policy_file: Path, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import gymnasium as gym
@@ -13,8 +12,10 @@ from gymnasium.spaces import Box
 import policyforest as pf
 from policyforest.paper import STUDIES, compare
 from policyforest.paper.drawing import figure
+from policyforest.paper.exhibits import compare as compare_exhibit
 from policyforest.paper.exhibits.cells import Cells
 from policyforest.paper.registry import EXHIBITS
+from stored import write_cell
 
 PROBLEM = "policyforest/DoubleIntegrator-v0"
 
@@ -37,24 +38,28 @@ def test_the_bare_actor_is_a_network_scaled_to_the_action_box() -> None:
 
 
 def test_stored_comparisons_are_drawn_without_torch(tmp_path: Path) -> None:
-    for name, study in compare.STUDIES.items():
+    for name in compare.STUDIES:
         learner = name.split("-")[1]
         problem = next(p for p in compare.STOPS if compare.study_name(learner, p) == name)
         curve = [{"steps": s, "return": -200.0, "train_seconds": 1.0} for s in compare.STOPS[problem][learner]]
         for seed in range(2):
-            file = study.file(tmp_path, seed)
-            file.parent.mkdir(parents=True, exist_ok=True)
             costs = {
+                "tree_return": -210.0,
                 "action_us": 3.0,
                 "tree_action_us": 2.0,
                 "bare_action_us": 4.0,
                 "bytes": 5_000,
                 "tree_bytes": 6_000,
             }
-            file.write_text(json.dumps({"result": {"curve": curve} | costs}))
+            write_cell(tmp_path, name, seed, {"curve": curve} | costs)
     drawn = figure(EXHIBITS["figure-sac"], Cells(tmp_path))
     bars = [bar.get_height() for axes in drawn.axes for bar in axes.patches]
     assert sorted(bars) == [1.0] * 4 + [2.0] * 2 + [3.0] * 4 + [4.0] * 2 + [5.0] * 4 + [6.0] * 2
+
+    found = compare_exhibit.rows(Cells(tmp_path))[1]
+    assert sum(row[1] == "its single tree" and row[3].startswith("-210") for row in found) == 2
+    # Nobody needs torch, at any scale: what is stored is drawn.
+    assert figure(EXHIBITS["figure-sac"], Cells(tmp_path, "quick")).axes
 
 
 def test_a_study_without_its_extra_says_which(monkeypatch: pytest.MonkeyPatch) -> None:

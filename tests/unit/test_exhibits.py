@@ -9,10 +9,13 @@ import numpy as np
 import pytest
 
 from policyforest.paper import STUDIES, batch
+from policyforest.paper.captions import CAPTIONS
+from policyforest.paper.claims import CLAIMS
 from policyforest.paper.drawing import draw, figure, table
 from policyforest.paper.exhibits import performance, trees
 from policyforest.paper.exhibits.cells import Cells
 from policyforest.paper.registry import EXHIBITS
+from stored import write_cell
 
 RESULTS = Cells(Path(__file__).parents[2] / "docs" / "results")
 
@@ -46,6 +49,27 @@ def test_a_curve_has_the_mean_of_its_policies_and_the_limit() -> None:
     labels = [text.get_text() for text in axes.get_legend().get_texts()]
     assert any(label.startswith("limit -120.5") for label in labels)
     assert "FPF:PWL in the paper" in labels
+
+
+def test_the_paper_s_mark_lies_within_the_axis(tmp_path: Path) -> None:
+    for seed in range(3):
+        write_cell(tmp_path, "pendulum-6kg", seed, {"fpf-pwl": {"return": -130.0 - seed}})
+    axes = figure(EXHIBITS["figure-pendulum-6kg"], Cells(tmp_path)).axes[0]
+    assert axes.get_ylim()[0] > 172 > axes.get_ylim()[1]
+    assert len(axes.get_yticks()) > 2
+
+
+@pytest.mark.parametrize("name", [name for name, e in EXHIBITS.items() if e.kind == "figure" and e.studies])
+def test_a_figure_without_cells_says_so(name: str, tmp_path: Path) -> None:
+    (axes,) = figure(EXHIBITS[name], Cells(tmp_path)).axes
+    assert "not computed yet" in axes.texts[0].get_text()
+
+
+def test_every_figure_has_a_caption_and_the_figures_with_claims_have_them() -> None:
+    figures = {name for name, exhibit in EXHIBITS.items() if exhibit.kind == "figure"}
+    assert set(CAPTIONS) == figures
+    claimed = {name for claim in CLAIMS for name in claim.exhibits}
+    assert figures - claimed == {"figure-tree-merge", "figure-sac"}
 
 
 def test_every_method_has_a_look_of_its_own() -> None:

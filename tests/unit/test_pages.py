@@ -11,11 +11,12 @@ import pytest
 import policyforest as pf
 from browser import CHROMIUM, Browser
 from policyforest.methods import with_problem
-from policyforest.paper import STUDIES, report
+from policyforest.paper import report
 from policyforest.paper.exhibits.cells import Cells
 from policyforest.report import interactive
 from policyforest.report.maps import Maps, policy_maps
 from policyforest.report.policy_page import episode, write_policy_page
+from stored import write_cell
 
 needs_browser = pytest.mark.skipif(not CHROMIUM, reason="no Chromium is installed (tests/install_browser.sh)")
 PROBLEM = "policyforest/DoubleIntegrator-v0"
@@ -138,9 +139,7 @@ def test_the_report_of_the_paper_opens_and_moves(learned, tmp_path: Path) -> Non
         "maps": policy_maps(policy, q=q, samples=data, resolution=9).as_dict(),
         "episode": {n: getattr(played, n).tolist() for n in ("states", "actions", "rewards")},
     }
-    file = STUDIES["portraits"].file(tmp_path, 1, "quick")
-    file.parent.mkdir(parents=True)
-    file.write_text(json.dumps({"result": content}))
+    write_cell(tmp_path, "portraits", 1, content, "quick")
     path = report.write(cells, tmp_path / "report.html", {"version": "test"})
     with Browser() as browser:
         browser.open(path)

@@ -97,6 +97,76 @@ def test_a_cell_that_is_damaged_is_named(tmp_path):
         small().results(tmp_path, "quick")
 
 
+GOOD = {"fpf-pwl": {"return": -1.0, "steps": 3.0}}
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("[1]", "no object"),
+        ("[" * 5_000, "recursion"),
+        ('{"study": "pendulum-6kg", "seed": 0, "result": []}', "no result"),
+        ('{"study": "pendulum-6kg", "seed": 0, "result": {}}', "no method 'fpf-pwl'"),
+        ('{"study": "pendulum-6kg", "seed": 0, "result": {"fpf-pwl": 3}}', "no method 'fpf-pwl'"),
+        ('{"study": "pendulum-6kg", "seed": 0, "result": {"fpf-pwl": {"return": -1}}}', "no number 'steps'"),
+        (
+            '{"study": "pendulum-6kg", "seed": 0, "result": {"fpf-pwl": {"return": "x", "steps": 1}}}',
+            "no number 'return'",
+        ),
+        ('{"study": "pendulum-6kg", "seed": 0, "result": {"fpf-pwl": {"return": NaN, "steps": 1}}}', "the number nan"),
+        (
+            '{"study": "pendulum-6kg", "seed": 0, "result": {"fpf-pwl": {"return": 1e308, "steps": 1}}}',
+            r"the number 1e\+308",
+        ),
+        (json.dumps({"study": "pendulum-8kg", "seed": 0, "result": GOOD}), "of the study 'pendulum-8kg'"),
+        (json.dumps({"study": "pendulum-6kg", "seed": 1, "result": GOOD}), "of the seed 1"),
+    ],
+    ids=range(11),
+)
+def test_only_what_a_study_would_have_written_is_read(tmp_path, content, told):
+    file = STUDIES["pendulum-6kg"].file(tmp_path, 0)
+    file.parent.mkdir()
+    file.write_text(content)
+    with pytest.raises(ValueError, match=rf"0000\.json: is no finished cell of pendulum-6kg \(.*{told}"):
+        STUDIES["pendulum-6kg"].results(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("study", "result", "told"),
+    [
+        ("limits", {"problem": "swing-up", "return": -21.0}, "'steps'"),
+        ("portraits", {"problem": "swing-up", "how": "batch", "samples": 1, "maps": []}, "'maps'"),
+        ("compare-forest-pendulum-6kg", {"curve": [], "action_us": 1.0, "bytes": 1}, "curve are empty"),
+        ("compare-sac-pendulum-6kg", {"curve": [{"steps": 1}], "action_us": 1.0, "bytes": 1}, "no number 'return'"),
+        ("swing-up-ours", {"mean of 10": {"return": -1.0, "steps": 1.0}}, "no list 'returns'"),
+        ("planning-time", {"samples": 3}, "no method 'plan'"),
+    ],
+)
+def test_cells_of_every_kind_are_checked(tmp_path, study, result, told):
+    file = STUDIES[study].file(tmp_path, 0)
+    file.parent.mkdir()
+    file.write_text(json.dumps({"study": study, "seed": 0, "result": result}))
+    with pytest.raises(ValueError, match=told):
+        STUDIES[study].results(tmp_path)
+
+
+def test_all_stored_cells_are_what_their_studies_write():
+    stored = Path(__file__).parents[2] / "docs" / "results"
+    assert sum(len(study.results(stored)) for study in STUDIES.values()) > 1_000
+
+
+def test_cells_that_run_alone_are_not_expected_at_the_pace_of_the_others(tmp_path):
+    timed = replace(small("timed", number=2), kind="times", run=partial(timed_square), seconds=100.0)
+    left = []
+    run_studies([small(), timed], tmp_path, scale="quick", workers=1, done=lambda *told: left.append(told[2]))
+    assert left[0] >= left[2] >= 200.0
+    assert left[-1] == 0.0
+
+
+def timed_square(seed):
+    return {"fqi": {"action_us": 1.0, "q_seconds": 1.0, "policy_seconds": 1.0}}
+
+
 def test_a_short_cell_has_a_folder_of_its_own(tmp_path):
     short = replace(small(number=1), short=Short(partial(square, base=50), 0.5))
     run_studies([short], tmp_path, scale="quick", workers=1)

@@ -52,10 +52,13 @@ def reproduce(
     if listed or not names:
         _list(out, scale, json)
         return
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"--out: is {out}, must be a folder")
+    for study in STUDIES.values():
+        study.results(out, scale)  # A damaged cell is refused before anything is computed.
     wanted = list(EXHIBITS) if "all" in names else [name for name in names if name in EXHIBITS]
     chosen = [s for s in STUDIES.values() if not s.on_request] if "all" in names else _studies(names)
-    if "all" in names:
-        chosen = _computable(chosen, out, scale)
+    chosen = _computable(chosen, [STUDIES[name] for name in names if name in STUDIES], out, scale)
     with _executor(executor, workers, address) as runner, _progress(quiet=json) as tell:
         run_studies(chosen, out, scale=scale, executor=runner, done=tell)
     _write(out, scale, wanted, json)
@@ -67,6 +70,8 @@ def _executor(name: str, workers: int, address: str | None) -> Executor:
         if address is not None and workers != -1:
             raise ValueError(f"--workers: is {workers}, must be left out with --address: a cluster has its own")
         return Ray(address) if workers == -1 else Ray(num_cpus=threads(workers, "--workers"))
+    if name == "threads" and workers not in (-1, 1):
+        raise ValueError(f"--workers: is {workers}, must be 1 or left out with --executor threads: it has one worker")
     return Threads(1) if name == "threads" or threads(workers, "--workers") == 1 else Processes(workers)
 
 
@@ -79,9 +84,11 @@ def _studies(names: Sequence[str]) -> list[Study]:
     return [STUDIES[name] for name in dict.fromkeys(behind)]
 
 
-def _computable(studies: list[Study], out: Path, scale: str) -> list[Study]:
-    """Without those that need an extra which is not installed: what is stored of them is drawn all the same."""
-    left_out = [study for study in studies if not study.computable() and study.missing(out, scale)]
+def _computable(studies: list[Study], named: Sequence[Study], out: Path, scale: str) -> list[Study]:
+    """Without those that need an extra which is not installed: what is stored of them is drawn all the same. Those that
+    were asked for by their own names stay, to be an error."""
+    missing = [study for study in studies if study.missing(out, scale) and study not in named]
+    left_out = [study for study in missing if not study.computable()]
     for study in left_out:
         note(f"{study.name} is left out: it needs `pip install 'policyforest[{study.extra}]'`")
     return [study for study in studies if study not in left_out]
@@ -128,13 +135,13 @@ def _list(out: Path, scale: str, json: bool) -> None:
         done, total, _ = exhibit.progress(out, scale)
         cost = sum(study.cost(scale) * study.seeds[scale] for study in exhibit.cells())
         where = f" ({exhibit.where})" if exhibit.where else ""
-        exhibits.append([exhibit.name, exhibit.title + where, _minutes(cost), f"{done}/{total}"])
+        exhibits.append([exhibit.name, exhibit.title + where, _duration(cost), f"{done}/{total}"])
     left = 0.0
     for s in STUDIES.values():
         missing = len(s.missing(out, scale))
         left += 0.0 if s.on_request else missing * s.cost(scale)
         done = s.seeds[scale] - missing
-        studies.append([s.name, s.title, _minutes(s.cost(scale) * s.seeds[scale]), f"{done}/{s.seeds[scale]}"])
+        studies.append([s.name, s.title, _duration(s.cost(scale) * s.seeds[scale]), f"{done}/{s.seeds[scale]}"])
     if json:
         keys = ("name", "what", "one_core", "done")
         lists = {"exhibits": exhibits, "studies": studies}
@@ -144,11 +151,13 @@ def _list(out: Path, scale: str, json: bool) -> None:
     columns, figures = ["name", "what", "one core", "done"], ["one core", "done"]
     print_table(f"Figures and tables at the scale '{scale}'", columns, exhibits, figures)
     print_table("Studies behind them, and others", columns, studies, figures)
-    print(f"What is missing takes about {_minutes(left)} on one core.")
+    print(f"What is missing takes about {_duration(left)} on one core.")
 
 
-def _minutes(seconds: float) -> str:
-    return f"{seconds / 3600:.1f} h" if seconds >= 5400 else f"{seconds / 60:.0f} min"
+def _duration(seconds: float) -> str:
+    if seconds >= 5400:
+        return f"{seconds / 3600:.1f} h"
+    return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
 
 
 @contextmanager
@@ -171,6 +180,6 @@ def _progress(quiet: bool) -> Iterator[Callable[[int, int, float], None]]:
         task = bar.add_task("", total=None, left="")
 
         def tell(finished: int, total: int, left: float) -> None:
-            bar.update(task, completed=finished, total=total, left=f"about {_minutes(left)} left")
+            bar.update(task, completed=finished, total=total, left=f"about {_duration(left)} left")
 
         yield tell

@@ -66,7 +66,8 @@ def gather(env: gym.Env[Any, Any], samples: dict[str, int], seed: int) -> Transi
 
 
 def _study(name: str, title: str, quick: int, full: int, seconds: float, **cell: Any) -> Study:
-    return Study(name, title, partial(learn_and_evaluate, **cell), {"quick": quick, "paper": full}, seconds)
+    run = partial(learn_and_evaluate, **cell)
+    return Study(name, title, run, {"quick": quick, "paper": full}, seconds, methods=tuple(cell["methods"]))
 
 
 ALL = ("fqi", "fpf-pwc", "fpf-pwl")
@@ -189,7 +190,7 @@ CURVES = {
             whole=300,
             policies=100,
             our_policies=50,
-            seconds=(2.5, 10.0),
+            seconds=(5.0, 10.0),
             bas_apart=False,
             episodes=1,
             slow={},

@@ -6,20 +6,19 @@ was killed goes on where it was. A cell depends on its study and seed alone, so 
 
 from __future__ import annotations
 
+import datetime
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
-from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
 from policyforest.executors import Executor, Processes, Threads
 from policyforest.files import replacing
-
-Result = Mapping[str, Any]
-
+from policyforest.machine import processor
+from policyforest.paper.stored_cells import Result, read_cell
 
 EXTRAS = {"compare": ("torch", "stable_baselines3")}
 """What an extra brings, as far as studies need it"""
@@ -48,6 +47,8 @@ class Study:
     """What a cell costs, about, on one core"""
     kind: Kind = "returns"
     """What its cells hold; times and comparisons are measured one cell after another"""
+    methods: tuple[str, ...] = ()
+    """What each of its cells has a result of; online "mean", "worst" and "chosen", of so many policies"""
     short: Short | None = None
     extra: str | None = None
     """The extra whose libraries its cells need to be computed; they can be seen without"""
@@ -85,15 +86,11 @@ class Study:
     def by_seed(self, out: Path, scale: str = "paper") -> dict[int, Result]:
         """The finished cells' results under their seeds."""
         files = {seed: self.file(out, seed, scale) for seed in range(self.seeds[scale])}
-        return {seed: _read(file) for seed, file in files.items() if file.is_file()}
-
-
-def _read(file: Path) -> Result:
-    try:
-        result: Result = json.loads(file.read_text())["result"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{file}: is no finished cell ({error}), must be deleted to be computed again") from error
-    return result
+        return {
+            seed: read_cell(file, self.name, seed, self.kind, self.methods)
+            for seed, file in files.items()
+            if file.is_file()
+        }
 
 
 # Their cells hold times: of this machine, and of a cell that runs alone.
@@ -113,6 +110,8 @@ def run_cell(cell: Cell, n_jobs: int = 1) -> dict[str, Any]:
         "study": study.name,
         "seed": seed,
         "version": __version__,
+        "machine": processor(),
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "cpu_seconds": round(time.process_time() - started, 3),
         "result": result,
     }
@@ -140,17 +139,29 @@ def run_studies(
     cells = [(study, seed, scale) for study in studies for seed in study.missing(out, scale)]
     timed = [cell for cell in cells if cell[0].kind in ALONE]
     others = [cell for cell in cells if cell[0].kind not in ALONE]
-    whole, started, finished_cost = sum(study.cost(scale) for study, _, _ in cells), time.perf_counter(), 0.0
     runner = executor or (Threads(1) if workers == 1 else Processes(workers))
+    finished = 0
     try:
-        finished_cells = chain(_run_all(others, out, runner), _run_all(timed, out, Threads(1)))
-        for finished, (study, _, _) in enumerate(finished_cells, start=1):
-            finished_cost += study.cost(scale)
-            pace = (time.perf_counter() - started) / finished_cost
-            done(finished, len(cells), pace * (whole - finished_cost))
+        for group, by, then in ((others, runner, timed), (timed, Threads(1), [])):
+            afterwards = _cost(then)
+            for left in _time_left(group, _run_all(group, out, by)):
+                finished += 1
+                done(finished, len(cells), left + afterwards)
     finally:
         if executor is None:
             runner.close()
+
+
+def _cost(cells: Sequence[Cell]) -> float:
+    return sum(study.cost(scale) for study, _, scale in cells)
+
+
+def _time_left(cells: Sequence[Cell], finished: Iterable[Cell]) -> Iterator[float]:
+    """The seconds left, after each finished cell: at the pace so far, as cells are expected to cost."""
+    started, whole, done = time.perf_counter(), _cost(cells), 0.0
+    for study, _, scale in finished:
+        done += study.cost(scale)
+        yield (time.perf_counter() - started) / done * (whole - done)
 
 
 def _run_all(cells: Sequence[Cell], out: Path, executor: Executor) -> Iterator[Cell]:

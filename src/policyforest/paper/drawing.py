@@ -22,8 +22,20 @@ def module_of(exhibit: Exhibit) -> Any:
 
 
 def figure(exhibit: Exhibit, cells: Cells) -> Figure:
+    if exhibit.studies and not any(cells.results(name) for name in exhibit.studies if name != "limits"):
+        return _empty(exhibit)
     drawn: Figure = module_of(exhibit).draw(cells, exhibit.name)
     return drawn
+
+
+def _empty(exhibit: Exhibit) -> Figure:
+    from policyforest.report.canvas import INK, panels
+
+    made, (axes,) = panels(1, width=6.4, height=1.6)
+    axes.axis("off")
+    words = f"{exhibit.name}\nnot computed yet"
+    axes.text(0.5, 0.5, words, ha="center", va="center", color=INK, transform=axes.transAxes)
+    return made
 
 
 def table(exhibit: Exhibit, cells: Cells) -> tuple[Sequence[str], Sequence[Sequence[str]]]:

@@ -14,7 +14,7 @@ import gymnasium as gym
 
 from policyforest.evaluation import evaluate
 from policyforest.paper.cells import Study
-from policyforest.paper.online import EVALUATION_SEED, trial
+from policyforest.paper.online import EVALUATION_SEED, METHODS, trial
 from policyforest.presets import named_problem
 
 ENGINES: dict[str, tuple[str, dict[str, Any]]] = {
@@ -70,6 +70,7 @@ STUDIES = {
             partial(explore_in_engine, engine=engine, agent=agent),
             {"quick": 1, "paper": 1},
             seconds=600,
+            methods=METHODS,
             on_request=True,
         )
         for engine in ENGINES

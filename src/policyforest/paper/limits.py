@@ -117,7 +117,7 @@ def limit(problem: str, *, seed: int = 1, n_jobs: int | None = -1, grid: Grid | 
 def _limit_of(number: int) -> dict[str, Any]:
     """A cell: the limit of one problem."""
     problem = tuple(GRIDS)[number]
-    played = limit(problem)
+    played = limit(problem, n_jobs=1)
     return {
         "problem": problem,
         "return": played.mean,

@@ -26,6 +26,7 @@ from policyforest.paper.cells import Short, Study
 from policyforest.policy import Policy
 from policyforest.presets import named_problem
 
+METHODS = ("mean", "worst", "chosen")
 N_POLICIES = 10
 VALIDATION_EPISODES = 10
 EVALUATION_SEED = 1
@@ -131,7 +132,7 @@ def _study(name: str, title: str, quick: int, full: int, seconds: float, **cell:
     fewer = cell | {"episodes": int(QUICK_SHARE * cell["episodes"]), "evaluation_episodes": 3, "n_policies": 3}
     short = Short(partial(explore_and_evaluate, **fewer), QUICK_COST * seconds)
     run = partial(explore_and_evaluate, **cell)
-    return Study(name, title, run, {"quick": quick, "paper": full}, seconds, short=short)
+    return Study(name, title, run, {"quick": quick, "paper": full}, seconds, methods=METHODS, short=short)
 
 
 SWING_UP: dict[str, Any] = {"problem": "swing-up", "episodes": 100, "evaluation_episodes": 10}
@@ -214,7 +215,7 @@ STUDIES = {
         _study(
             "swing-up-random-our-planning",
             "Swing-up, 100 random episodes, final policies by our settings",
-            *(1, 5, 60),
+            *(1, 5, 250),
             agent="random",
             planning="ours",
             **SWING_UP,
@@ -261,6 +262,7 @@ STUDIES = {
             {"quick": 3, "paper": 10},
             seconds=1.0,
             kind="times",
+            methods=("plan",),
         ),
     )
 }

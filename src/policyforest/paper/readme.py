@@ -13,9 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
-from policyforest.evaluation import interval_half_width
+from policyforest.arguments import Floats
 from policyforest.files import replacing
 from policyforest.paper import STUDIES, online
+from policyforest.paper.statistics import mean_interval
 
 ONLINE = tuple(name for name in STUDIES if name in online.STUDIES and name != "planning-time")
 # (what, samples, study, method, the paper's mean, the problem whose limit stands beside)
@@ -43,8 +44,7 @@ def table(out: Path) -> list[str]:
         returns = np.array([result[method]["return"] for result in STUDIES[study].results(out) if method in result])
         if len(returns) == 0:
             continue
-        mean, half = returns.mean(), interval_half_width(returns)
-        interval = f"{mean:.4g} [{mean - half:.4g}, {mean + half:.4g}]"
+        interval = f"{returns.mean():.4g}{_interval(returns)}"
         cells = (what, samples, interval, f"{returns.min():.4g}", str(len(returns)), paper, limits.get(problem, "-"))
         lines.append("| " + " | ".join(cells) + " |")
     return lines
@@ -63,8 +63,7 @@ def exploration_table(out: Path) -> list[str]:
             continue
         every, chosen = [result["mean of 10"] for result in results], [result["chosen of 10"] for result in results]
         means, kept = (np.array([row["return"] for row in rows]) for rows in (every, chosen))
-        half = interval_half_width(means)
-        interval = f" [{means.mean() - half:.4g}, {means.mean() + half:.4g}]" if len(means) > 1 else ""
+        interval = _interval(means)
         worst = min(min(row["returns"]) for row in every), min(row["worst_episode"] for row in every)
         cells = (
             *(f"`{name}`", f"{len(results)} of {STUDIES[name].seeds['paper']}", f"{means.mean():.4g}{interval}"),
@@ -72,6 +71,11 @@ def exploration_table(out: Path) -> list[str]:
         )
         lines.append("| " + " | ".join(cells) + " |")
     return lines
+
+
+def _interval(values: Floats) -> str:
+    low, high = mean_interval(values)
+    return f" [{low:.4g}, {high:.4g}]" if len(values) > 1 else ""
 
 
 TABLES = {"results": table, "exploration": exploration_table}

@@ -94,7 +94,13 @@ EXHIBITS = {
             TIMES,
             "times",
         ),
-        Exhibit("figure-learning-time", "Time of learning on the Double Integrator", "Figure 9", TIMES, "times"),
+        Exhibit(
+            "figure-learning-time",
+            "Time of learning on the Double Integrator",
+            "Figure 9",
+            TIMES,
+            "times",
+        ),
         Exhibit(
             "figure-online-pendulum",
             "Returns of online learning on the Inverted Pendulum (6 kg)",
@@ -109,8 +115,20 @@ EXHIBITS = {
             (*SWING_UP_TRIALS, "limits"),
             "online",
         ),
-        Exhibit("figure-swing-up-episodes", "Best and worst swing-up", "Figure 12", SWING_UP_TRIALS, "episodes"),
-        Exhibit("figure-tree-merge", "Two trees and their average, computed by the core", "Figure 3", (), "trees"),
+        Exhibit(
+            "figure-swing-up-episodes",
+            "Best and worst swing-up",
+            "Figure 12",
+            SWING_UP_TRIALS,
+            "episodes",
+        ),
+        Exhibit(
+            "figure-tree-merge",
+            "Two trees and their average, computed by the core",
+            "Figure 3",
+            (),
+            "trees",
+        ),
         Exhibit(
             "figure-exploration",
             "Exploration on the swing-up: the paper's changes to MRE one by one, and what to compare them with",
@@ -127,7 +145,7 @@ EXHIBITS = {
         ),
         Exhibit(
             "table-parameters",
-            "The parameters of all batch and online studies",
+            "The paper's parameters, batch and online",
             "Tables 1 and 2",
             (),
             "parameters",

@@ -7,6 +7,7 @@ from html import escape
 from pathlib import Path
 
 from policyforest.paper import drawing, summary
+from policyforest.paper.captions import CAPTIONS
 from policyforest.paper.claims import verdicts
 from policyforest.paper.exhibits.cells import Cells
 from policyforest.paper.registry import EXHIBITS, Exhibit
@@ -71,10 +72,11 @@ def _summary(cells: Cells) -> str:
     )
     caption = (
         "Mean return over independently learned policies (online: over trials, each with ten policies), undiscounted; "
-        "for the car, steps to the top. The limit is dynamic programming with the true equations. Where the paper's "
-        "number lies in our interval, ours agrees with it."
+        "for the car, steps to the top. The limit is dynamic programming with the true equations. The verdict says "
+        "whether the paper's number lies in our interval, or on which side of it ours is."
     )
-    return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    why = "".join(page.paragraph(f"Worse than the paper: {reason}") for reason in summary.reasons(cells))
+    return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{why}"
 
 
 def _beside(word: str) -> str:
@@ -106,9 +108,11 @@ def _figure(exhibit: Exhibit, cells: Cells, found: Sequence[Verdict]) -> str:
     claims = "".join(
         f"<p>{interactive.badge(v.finding.ruling)} {escape(v.claim.text)}</p>"
         for v in found
-        if v.claim.exhibit == exhibit.name
+        if exhibit.name in v.claim.exhibits
     )
-    caption = f"<p><b>{escape(exhibit.title)}</b> ({escape(where)}).{count}</p>{claims}"
+    caption = (
+        f"<p><b>{escape(exhibit.title)}</b> ({escape(where)}). {escape(CAPTIONS[exhibit.name])}{count}</p>{claims}"
+    )
     return f'<figure id="{escape(exhibit.name)}">{picture}<figcaption>{caption}</figcaption></figure>'
 
 

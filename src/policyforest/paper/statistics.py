@@ -6,14 +6,18 @@ differences, medians and ratios come from the bootstrap.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from policyforest.arguments import Floats, finite_array
+from policyforest.evaluation import interval_half_width
 
 RESAMPLES = 4_000
+FEWEST = 10
+"""Values, with fewer of which the bootstrap is too narrow, and nothing is decided"""
 
 
 def ranks(values: Floats) -> Floats:
@@ -43,6 +47,46 @@ def wilcoxon(differences: ArrayLike) -> float:
         chances = (chances + shifted) / 2
     seen = int(doubled[d > 0].sum())
     return float(min(1.0, 2 * min(chances[: seen + 1].sum(), chances[seen:].sum())))
+
+
+def rank_direction(differences: ArrayLike) -> float:
+    """What the signed-rank test sees: the sum of the positive ranks minus that of the negative ones, over both."""
+    d = finite_array("differences", differences, 1)
+    d = d[d != 0.0]
+    if not len(d):
+        return 0.0
+    signed = np.sign(d) * ranks(np.abs(d))
+    return float(signed.sum() / np.abs(signed).sum())
+
+
+def mean_interval(values: ArrayLike) -> tuple[float, float]:
+    """The 95% interval of a mean: the bootstrap's, which follows skewed returns; of fewer than ten values Student's,
+    and of one value no more than that value."""
+    x = finite_array("values", values, 1)
+    if len(x) >= FEWEST:
+        return bootstrap(x)
+    half = interval_half_width(x) if len(x) > 1 else 0.0
+    return float(x.mean() - half), float(x.mean() + half)
+
+
+def share_interval(hits: int, n: int) -> tuple[float, float]:
+    """The exact 95% interval of a share (Clopper and Pearson): where either tail of the binomial holds 2.5%."""
+    low = 0.0 if hits == 0 else _solve(lambda share: _tail(share, hits, n) < 0.025)
+    high = 1.0 if hits == n else _solve(lambda share: 1.0 - _tail(share, hits + 1, n) > 0.025)
+    return low, high
+
+
+def _tail(share: float, hits: int, n: int) -> float:
+    """P(at least `hits` of n)."""
+    return math.fsum(math.comb(n, k) * share**k * (1.0 - share) ** (n - k) for k in range(hits, n + 1))
+
+
+def _solve(below: Callable[[float], bool]) -> float:
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if below(middle) else (low, middle)
+    return low
 
 
 def bootstrap(

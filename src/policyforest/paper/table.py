@@ -11,14 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from policyforest.evaluation import interval_half_width
 from policyforest.files import replacing
 from policyforest.machine import processor
 from policyforest.paper import STUDIES
-from policyforest.paper.cells import Result, Study
+from policyforest.paper.cells import Study
 from policyforest.paper.claims import verdicts
+from policyforest.paper.exhibits import compare
 from policyforest.paper.exhibits.cells import Cells
 from policyforest.paper.registry import EXHIBITS
+from policyforest.paper.statistics import mean_interval
+from policyforest.paper.stored_cells import Result
 
 RETURNS = ("study", "method", "policies", "mean", "95% interval", "worst", "best", "steps")
 VERDICTS = ("text", "ruling", "evidence", "note", "cells")
@@ -27,9 +29,9 @@ TIMES = ("study", "method", "policies", "samples", "one action", "faster than FQ
 
 
 def summary(out: Path, scale: str) -> dict[str, list[dict[str, Any]]]:
-    """The rows of the tables "returns", "times" and "limits", one for each study and method that has finished cells,
-    and of the "verdicts" on the paper's claims."""
-    tables: dict[str, list[dict[str, Any]]] = {"returns": [], "times": [], "limits": []}
+    """The rows of the tables "returns", "times", "limits" and "comparisons", one for each study and method that has
+    finished cells, and of the "verdicts" on the paper's claims."""
+    tables: dict[str, list[dict[str, Any]]] = {"returns": [], "times": [], "limits": [], "comparisons": []}
     for study in STUDIES.values():
         if study.kind in ("portraits", "comparisons"):
             continue
@@ -40,7 +42,9 @@ def summary(out: Path, scale: str) -> dict[str, list[dict[str, Any]]]:
         row = _returns_row if study.kind == "returns" else _times_row
         methods = [key for key in results[0] if key != "samples"] if results else []
         tables[study.kind] += [row(study, method, results) for method in methods]
-    tables["verdicts"] = [verdict.as_dict() for verdict in verdicts(Cells(out, scale))]
+    cells = Cells(out, scale)
+    tables["comparisons"] = [dict(zip(compare.COLUMNS, row, strict=True)) for row in compare.rows(cells)[1]]
+    tables["verdicts"] = [verdict.as_dict() for verdict in verdicts(cells)]
     return tables
 
 
@@ -74,13 +78,13 @@ def _returns_row(study: Study, method: str, results: list[Result]) -> dict[str, 
     cells = [result[method] for result in results]
     returns = np.array([cell["return"] for cell in cells])
     steps = np.array([cell["steps"] for cell in cells])
-    half = interval_half_width(returns)
+    low, high = mean_interval(returns)
     return {
         "study": study.name,
         "method": method,
         "policies": len(returns),
         "mean": f"{returns.mean():.2f}",
-        "95% interval": f"[{returns.mean() - half:.2f}, {returns.mean() + half:.2f}]" if len(returns) > 1 else "-",
+        "95% interval": f"[{low:.2f}, {high:.2f}]" if len(returns) > 1 else "-",
         "worst": f"{returns.min():.2f}",
         "best": f"{returns.max():.2f}",
         "steps": f"{steps.mean():.1f} (95%: {np.percentile(steps, 95):.0f}, max {steps.max():.0f})",
@@ -106,7 +110,8 @@ def write_tables(out: Path, scale: str) -> None:
     lines = [
         "# Results",
         "",
-        f"Made by `policyforest reproduce all --scale {scale} --out docs/results` from the cells in its folders.",
+        f"Made by `policyforest reproduce` at the scale {scale} from the cells in the folders beside.",
+        f"They were computed {_when(out)}.",
         f"{', '.join(f'{k}: {v}' for k, v in made.items())}.",
         "",
         "The paper's claims:",
@@ -121,6 +126,10 @@ def write_tables(out: Path, scale: str) -> None:
         "",
         *_markdown(TIMES, tables["times"]),
         "",
+        "Beside SAC, means over seeds [95%]; seconds with those of the environment's steps:",
+        "",
+        *_markdown(compare.COLUMNS, tables["comparisons"]),
+        "",
         "Limits, by dynamic programming on a grid with the true equations:",
         "",
         *_markdown(LIMITS, tables["limits"]),
@@ -130,6 +139,17 @@ def write_tables(out: Path, scale: str) -> None:
     for name, text in (("results.md", "\n".join(lines)), ("results.json", json.dumps(made | tables, indent=2) + "\n")):
         with replacing(out / name) as beside:
             beside.write_text(text)
+
+
+def _when(out: Path) -> str:
+    """The days on which cells were computed, and the machines: as cells say, and the first of them did not."""
+    found = [json.loads(file.read_text()) for file in sorted(out.glob("*/[0-9]*.json"))]
+    days, machines = (sorted({str(cell[key]) for cell in found if key in cell}) for key in ("date", "machine"))
+    if not days:
+        return "on days that they do not say"
+    silent = sum("date" not in cell for cell in found)
+    before = f"; {silent} of {len(found)} are older and do not say" if silent else ""
+    return f"{days[0]} to {days[-1]} on {', '.join(machines)}{before}"
 
 
 def _figures(out: Path) -> list[str]:

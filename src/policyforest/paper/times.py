@@ -40,7 +40,7 @@ def learn_and_time(seed: int, *, samples: dict[str, int]) -> dict[str, Any]:
 
 def _study(name: str, title: str, **samples: int) -> Study:
     run = partial(learn_and_time, samples=samples)
-    return Study(name, title, run, {"quick": 3, "paper": 10}, seconds=1.5, kind="times")
+    return Study(name, title, run, {"quick": 3, "paper": 10}, seconds=1.5, kind="times", methods=METHODS)
 
 
 POINTS = (50, 100, 200, 300)

@@ -1,9 +1,10 @@
 """A verdict for each claim of the paper, computed from the cells: confirmed, refuted or undecided.
 
 A claim that one method is better needs p < 0.05 in its direction at each place it is claimed for. The other direction
-at any place refutes it, and so does a place where both are shown to be equal. Two are equal where the 95% interval of
-the difference lies within a margin that is named. Where cells are missing or are too few, the verdict is "undecided",
-with what they say so far.
+at any place refutes it, and so does a place where both are shown to be equal: where the 95% interval of the difference
+lies within a margin. Means and ranks must point the same way. A claim that something does not hurt, or is comparable,
+needs an interval that excludes a loss beyond the margin. Where cells are missing or are too few, the verdict is
+"undecided", with what they say so far.
 """
 
 from __future__ import annotations
@@ -17,13 +18,11 @@ import numpy as np
 from policyforest.arguments import Floats
 from policyforest.paper import STUDIES
 from policyforest.paper.exhibits.cells import Cells
-from policyforest.paper.statistics import bootstrap, wilcoxon
+from policyforest.paper.statistics import FEWEST, bootstrap, rank_direction, wilcoxon
 
 LEVEL = 0.05
 MARGIN = 0.10
 """Of the return that is compared with: what "comparable" allows"""
-FEWEST = 10
-"""Cells of a study, with fewer of which nothing is decided"""
 Ruling = Literal["confirmed", "refuted", "undecided"]
 
 
@@ -45,9 +44,11 @@ class Claim:
 
     name: str
     text: str
-    exhibit: str
+    exhibits: tuple[str, ...]
     studies: tuple[str, ...]
     test: Callable[[Cells], Finding]
+    fewest: int = FEWEST
+    """Cells of each study, with fewer of which nothing is decided"""
 
 
 @dataclass(frozen=True)
@@ -61,20 +62,20 @@ class Verdict:
         return {
             "claim": self.claim.name,
             "text": self.claim.text,
-            "exhibit": self.claim.exhibit,
+            "exhibits": list(self.claim.exhibits),
             "cells": f"{self.done}/{self.total}",
             **asdict(self.finding),
         }
 
 
 def judge(claim: Claim, cells: Cells) -> Verdict:
-    results = {name: STUDIES[name].results(cells.out, cells.scale) for name in claim.studies}
+    results = {name: cells.results(name) for name in claim.studies}
     total = sum(STUDIES[name].seeds[cells.scale] for name in claim.studies)
     done = sum(map(len, results.values()))
     if not all(results.values()):
         return Verdict(claim, Finding("undecided", "its cells are not computed yet"), done, total)
     finding = claim.test(cells)
-    few = any(len(found) < FEWEST for name, found in results.items() if STUDIES[name].kind != "limits")
+    few = any(len(found) < claim.fewest for name, found in results.items() if STUDIES[name].kind != "limits")
     if done < total or few:
         so_far = f"too few cells ({done} of {total}); they would say: {finding.ruling}. {finding.evidence}"
         finding = replace(finding, ruling="undecided", evidence=so_far)
@@ -86,23 +87,29 @@ def better(pairs: Sequence[tuple[str, Floats, Floats]], words: str) -> Finding:
     told, largest_p, against = [], 0.0, []
     rulings: list[Ruling] = []
     for place, a, b in pairs:
-        p, difference = wilcoxon(a - b), float(np.mean(a - b))
-        low, high = bootstrap(a - b)
-        told.append(f"{place}: {difference:+.4g} [{low:.4g}, {high:.4g}], {p_text(p)}")
+        d = a - b
+        p, (low, high) = wilcoxon(d), bootstrap(d)
+        told.append(f"{place}: {np.mean(d):+.4g} [{low:.4g}, {high:.4g}], {p_text(p)}")
         largest_p = max(largest_p, p)
-        rulings.append(_better_there(p, difference, max(-low, high) < MARGIN * abs(float(np.mean(b)))))
+        rulings.append(_better_there(d, p, max(-low, high) < MARGIN * abs(float(np.mean(b)))))
         if rulings[-1] == "refuted":
-            against.append(f"{place} ({'lower' if p < LEVEL else 'equal'})")
+            against.append(f"{place} ({'worse' if p < LEVEL else 'equal'})")
     evidence = f"{words}, paired Wilcoxon test, mean difference [95% bootstrap]; {'; '.join(told)}"
     if against:
         return Finding("refuted", evidence, largest_p, f"Not so at {', '.join(against)}.")
     return Finding("confirmed" if set(rulings) == {"confirmed"} else "undecided", evidence, largest_p)
 
 
-def _better_there(p: float, difference: float, within_margin: bool) -> Ruling:
+def _better_there(d: Floats, p: float, within_margin: bool) -> Ruling:
+    up, down = np.mean(d) > 0 and rank_direction(d) > 0, np.mean(d) < 0 and rank_direction(d) < 0
     if p < LEVEL:
-        return "confirmed" if difference > 0 else "refuted"
+        return "confirmed" if up else "refuted" if down else "undecided"
     return "refuted" if within_margin else "undecided"
+
+
+def noted(finding: Finding, note: str) -> Finding:
+    """The finding with one more sentence about it."""
+    return replace(finding, note=f"{finding.note} {note}".strip())
 
 
 def p_text(p: float) -> str:

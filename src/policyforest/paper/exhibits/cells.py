@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from policyforest.arguments import Floats
 from policyforest.paper import STUDIES
-from policyforest.paper.cells import Result
+from policyforest.paper.stored_cells import Result
 
 
 @dataclass(frozen=True)
@@ -20,14 +20,25 @@ class Cells:
 
     out: Path
     scale: str = "paper"
+    _read: dict[str, dict[int, Result]] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def by_seed(self, study: str) -> dict[int, Result]:
+        """The results of a study under their seeds, read once. What needs an extra to be computed and is not there at
+        the scale "quick" is shown as it is stored at the scale "paper"."""
+        if study not in self._read:
+            found = STUDIES[study].by_seed(self.out, self.scale)
+            if not found and STUDIES[study].extra is not None:
+                found = STUDIES[study].by_seed(self.out, "paper")
+            self._read[study] = found
+        return self._read[study]
 
     def results(self, study: str) -> list[Result]:
-        return STUDIES[study].results(self.out, self.scale)
+        return list(self.by_seed(study).values())
 
     def rows(self, study: str, method: str) -> dict[int, Any]:
         """What a study has of one method, by seed. Online, methods are "mean", "worst" and "chosen" of n policies."""
         found = {}
-        for seed, result in STUDIES[study].by_seed(self.out, self.scale).items():
+        for seed, result in self.by_seed(study).items():
             for key, row in result.items():
                 if key == method or key.startswith(f"{method} of "):
                     found[seed] = row

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from policyforest.evaluation import interval_half_width
+from policyforest.arguments import Floats
 from policyforest.paper.compare import STOPS, study_name
 from policyforest.paper.exhibits.cells import Cells
-from policyforest.paper.exhibits.style import LIMIT, Look
+from policyforest.paper.exhibits.style import LIMIT, Look, means_and_bars
+from policyforest.paper.statistics import mean_interval
 from policyforest.report.canvas import BLUE, FAINT, ORANGE, legend, matplotlib, panels, styled
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 LOOKS = {"forest": Look("PolicyForest", BLUE, "o", "-"), "sac": Look("SAC", ORANGE, "s", "--", "//")}
 TITLES = {"Pendulum-v1": "Pendulum-v1", "inverted-pendulum-6kg": "Inverted Pendulum, 6 kg"}
+SINGLE_TREE: dict[str, Any] = {"marker": "D", "ms": 6, "mfc": "#9dc3d9", "mec": BLUE, "ls": "none", "zorder": 5}
 # (learner, what of it, colour, hatch): a bar each where a cell has the number.
 BARS = (
     ("forest", "forest", BLUE, ""),
@@ -25,8 +27,9 @@ BARS = (
     ("sac", "SAC", ORANGE, "//"),
     ("sac", "its network by NumPy", "#e7b3a7", "//"),
 )
+COLUMNS = ("problem", "learner", "steps", "return [95%]", "learning", "one action", "deployed")
 COSTS: dict[str, tuple[str, dict[str, str]]] = {
-    "Learning": ("processor seconds", {"forest": "train_seconds", "SAC": "train_seconds"}),
+    "Learning, to the last point": ("processor seconds", {"forest": "train_seconds", "SAC": "train_seconds"}),
     "One action": (
         "µs, called from Python",
         {
@@ -42,6 +45,37 @@ COSTS: dict[str, tuple[str, dict[str, str]]] = {
 
 def cells_of(cells: Cells, learner: str, problem: str) -> list[Any]:
     return list(cells.results(study_name(learner, problem)))
+
+
+def rows(cells: Cells) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """A row for each problem, learner and stop; and one for the single tree."""
+    made: list[tuple[str, ...]] = []
+    for problem in STOPS:
+        for learner, look in LOOKS.items():
+            found = cells_of(cells, learner, problem)
+            if not found:
+                continue
+            for i, stop in enumerate(point["steps"] for point in found[0]["curve"]):
+                last = i == len(found[0]["curve"]) - 1
+                returns = np.array([cell["curve"][i]["return"] for cell in found])
+                seconds = float(np.median([cell["curve"][i]["train_seconds"] for cell in found]))
+                costs = _costs(found, "action_us", "bytes") if last else ("", "")
+                made.append((problem, look.label, f"{stop:,}", _with_interval(returns), f"{seconds:.3g} s", *costs))
+            if learner == "forest":
+                trees = np.array([cell["tree_return"] for cell in found])
+                costs = _costs(found, "tree_action_us", "tree_bytes")
+                made.append((problem, "its single tree", f"{stop:,}", _with_interval(trees), "", *costs))
+    return COLUMNS, made
+
+
+def _costs(found: list[Any], time: str, size: str) -> tuple[str, str]:
+    action, stored = (float(np.median([cell[key] for cell in found])) for key in (time, size))
+    return f"{action:.3g} µs", f"{stored / 1e3:,.3g} kB"
+
+
+def _with_interval(returns: Floats) -> str:
+    low, high = mean_interval(returns)
+    return f"{returns.mean():.4g}" + (f" [{low:.4g}, {high:.4g}]" if len(returns) > 1 else "")
 
 
 @styled
@@ -68,14 +102,17 @@ def _draw_curves(axes: Axes, cells: Cells, problem: str) -> None:
             continue
         steps = [point["steps"] for point in found[0]["curve"]]
         returns = np.array([[point["return"] for point in cell["curve"]] for cell in found])
-        halves = [interval_half_width(column) if len(column) > 1 else 0.0 for column in returns.T]
-        axes.errorbar(
-            steps, returns.mean(axis=0), yerr=halves, capsize=2.5, lw=1.5, elinewidth=1.0, ms=6, **look.line_style()
-        )
+        means, bars = means_and_bars(list(returns.T))
+        axes.errorbar(steps, means, yerr=bars, capsize=2.5, lw=1.5, elinewidth=1.0, ms=6, **look.line_style())
+        if learner == "forest":
+            tree = float(np.mean([cell["tree_return"] for cell in found]))
+            axes.plot(steps[-1], tree, **SINGLE_TREE, label="its single tree")
     limit = cells.limit(problem)
     if limit is not None:
         axes.axhline(limit, **LIMIT, label=f"limit {limit:.4g}")
-    axes.set(xscale="log", xlabel="environment steps", ylabel="mean return", title=TITLES[problem])
+    axes.set(
+        xscale="log", xlabel="environment steps", ylabel="mean return over seeds, and its 95%", title=TITLES[problem]
+    )
     axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.xaxis.set_minor_formatter(matplotlib().ticker.NullFormatter())
     axes.grid(axis="y", color=FAINT, lw=0.7)

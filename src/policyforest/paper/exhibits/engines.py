@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from policyforest.paper.cells import Result
 from policyforest.paper.engines import AGENTS, ENGINES, NAMES
 from policyforest.paper.exhibits.cells import Cells
+from policyforest.paper.stored_cells import Result
 
 COLUMNS = (
     "learned in",

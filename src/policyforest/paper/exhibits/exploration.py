@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from policyforest.arguments import Floats
-from policyforest.evaluation import interval_half_width
 from policyforest.paper.exhibits.cells import Cells
-from policyforest.paper.exhibits.style import LIMIT
+from policyforest.paper.exhibits.style import LIMIT, means_and_bars
 from policyforest.report.canvas import BLUE, FAINT, GREEN, INK, ORANGE, VIOLET, legend, panels, styled
 
 if TYPE_CHECKING:
@@ -57,12 +56,12 @@ def _draw_final(axes: Axes, cells: Cells) -> None:
     shown = [(label, values) for label, values in drawn if len(values)]
     for y, (_, values) in enumerate(shown):
         axes.plot(values, np.full(len(values), y), "o", ms=4.5, mfc="white", mec=INK, mew=0.9, zorder=3)
-        half = interval_half_width(values) if len(values) > 1 else 0.0
-        axes.errorbar(values.mean(), y, xerr=half, fmt="s", color=BLUE, ms=6.5, capsize=3, lw=1.4, zorder=2)
+        mean, bars = means_and_bars([values])
+        axes.errorbar(mean, y, xerr=bars, fmt="s", color=BLUE, ms=6.5, capsize=3, lw=1.4, zorder=2)
     axes.set_yticks(range(len(shown)), [label for label, _ in shown])
     axes.invert_yaxis()
     axes.grid(axis="x", color=FAINT, lw=0.7)
-    axes.set(xlabel="mean return of final policies", title="After the last episode")
+    axes.set(xlabel="mean return of a trial's final policies; mean and 95%", title="After the last episode")
 
 
 def _draw_training(axes: Axes, cells: Cells) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from policyforest.paper.exhibits.cells import Cells
 
-COLUMNS = ("problem", "limit", "steps", "the paper's best", "our best policy")
+COLUMNS = ("problem", "limit", "steps", "the paper", "our best policy")
 # Our study that stands beside, and what the paper says of its best.
 BESIDE = {
     "inverted-pendulum-6kg": ("-128 (online)", ("pendulum-6kg", "pendulum-online-ours")),
     "inverted-pendulum": ("-", ("pendulum-8kg",)),
     "double-integrator": ("-", ("double-integrator",)),
-    "car-on-the-hill": ("20 steps", ("car-on-the-hill",)),
+    "car-on-the-hill": ("20 to 25 steps", ("car-on-the-hill",)),
     "swing-up": ("-", ("swing-up-ours",)),
 }
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from policyforest.arguments import Floats
-from policyforest.evaluation import interval_half_width
 from policyforest.paper.exhibits.cells import Cells
 from policyforest.paper.exhibits.style import LIMIT, nice_costs
+from policyforest.paper.statistics import mean_interval
 from policyforest.report.canvas import BLUE, INK, ORANGE, legend, matplotlib, panels, styled, whole_numbers
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def _draw_mean(axes: Axes, means: Floats, color: str) -> None:
         return
     mean, words = float(means.mean()), ""
     if len(means) > 1:
-        half = interval_half_width(means)
-        axes.axvspan(-mean - half, -mean + half, color=color, alpha=0.2, lw=0, zorder=0)
-        words = f" [{mean - half:.4g}, {mean + half:.4g}]"
+        low, high = mean_interval(means)
+        axes.axvspan(-high, -low, color=color, alpha=0.2, lw=0, zorder=0)
+        words = f" [{low:.4g}, {high:.4g}]"
     axes.axvline(-mean, color=color, lw=3.0, label=f"mean {mean:.4g}{words}")

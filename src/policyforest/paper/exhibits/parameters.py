@@ -1,4 +1,4 @@
-"""Tables 1 and 2: the parameters, read from the presets that the studies run with."""
+"""Tables 1 and 2: the paper's parameters, read from the presets that its studies run with."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from policyforest.fitted_q import FittedQIteration
 from policyforest.paper.exhibits.cells import Cells
 from policyforest.presets import PAPER, paper
 
-COLUMNS = ("setting", "H", "γ", "Q: k / n_min / M / V_min", "max leaves", "states", "policy: k / n_min / M / V_min")
+MAX_LEAVES = "max leaves (of merged trees; an exact arg max has none)"
+COLUMNS = ("setting", "H", "γ", "Q: k / n_min / M / V_min", MAX_LEAVES, "states", "policy: k / n_min / M / V_min")
 
 
 def rows(cells: Cells) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:

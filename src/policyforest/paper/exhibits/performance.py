@@ -9,7 +9,7 @@ import numpy as np
 from policyforest.arguments import Floats
 from policyforest.paper.batch import ALL, CURVES, Curve
 from policyforest.paper.exhibits.cells import Cells
-from policyforest.paper.exhibits.style import LIMIT, LOOKS, PAPER_MARK, Look, cost_axis, mean_and_interval
+from policyforest.paper.exhibits.style import LIMIT, LOOKS, PAPER_MARK, Look, cost_axis, means_and_bars
 from policyforest.report.canvas import legend, panels, styled
 
 if TYPE_CHECKING:
@@ -47,21 +47,26 @@ def draw(cells: Cells, name: str) -> Figure:
         costs.append(-limit)
     if problem in PAPER:
         axes.plot(PAPER[problem][0], -PAPER[problem][1], **PAPER_MARK, label="FPF:PWL in the paper")
+        costs.append(-PAPER[problem][1])
     cost_axis(axes, np.array(costs or [1.0, 10.0]))
     axes.set_xscale("log")
     axes.set_xticks(curve.points, [str(p) for p in curve.points])
     axes.set_xlim(curve.points[0] / EDGE, curve.points[-1] * EDGE)
     axes.minorticks_off()
-    axes.set(xlabel="training episodes of a random policy", ylabel="mean return of an episode", title=curve.title)
+    axes.set(
+        xlabel="training episodes of a random policy",
+        ylabel="mean return over policies, and its 95% interval",
+        title=curve.title,
+    )
     legend(axes, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure
 
 
 def _draw_line(axes: Axes, look: Look, points: dict[int, Floats], shift: float) -> list[float]:
     """Means with their 95% intervals; returns the costs that must be seen."""
-    means, halves = mean_and_interval(list(points.values()))
+    means, (worse, better) = means_and_bars(list(points.values()))
     # A mean of few policies that differ a lot can have an interval beyond 0, which a logarithm has not.
-    below = np.minimum(halves, 0.9 * -means)
+    better = np.minimum(better, 0.9 * -means)
     x = shift * np.array(list(points))
-    axes.errorbar(x, -means, yerr=[below, halves], capsize=2.5, lw=1.5, elinewidth=1.0, ms=6, **look.line_style())
-    return [*(-means - below), *(-means + halves)]
+    axes.errorbar(x, -means, yerr=[better, worse], capsize=2.5, lw=1.5, elinewidth=1.0, ms=6, **look.line_style())
+    return [*(-means - better), *(-means + worse)]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from policyforest.arguments import Floats
-from policyforest.evaluation import interval_half_width
+from policyforest.paper.statistics import mean_interval
 from policyforest.report.canvas import BLUE, FAINT, GREEN, INK, ORANGE, matplotlib
 
 if TYPE_CHECKING:
@@ -62,14 +62,15 @@ def cost_axis(axes: Axes, costs: Floats) -> None:
 
 
 def nice_costs(low: float, high: float) -> list[float]:
-    """Round numbers that cover a range: 1, 1.5, 2, 3, 5, 7 times a power of ten."""
+    """Round numbers that cover a range: 1, 1.5, 2, 3, 5, 7 times a power of ten, and finer ones in a short range."""
     powers = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1)
-    every = [m * 10.0**p for p in powers for m in (1, 1.5, 2, 3, 5, 7)]
+    fine = (1, 1.1, 1.2, 1.3, 1.4, 1.6, 1.8, 2, 2.2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9)
+    every = [m * 10.0**p for p in powers for m in (fine if high < 2 * low else (1, 1.5, 2, 3, 5, 7))]
     return [x for x in every if low / 1.1 <= x <= high * 1.2]
 
 
-def mean_and_interval(samples: Sequence[Floats]) -> tuple[Floats, Floats]:
-    """Means, and half the 95% interval of each; 0 where a single number has none."""
+def means_and_bars(samples: Sequence[Floats]) -> tuple[Floats, Floats]:
+    """Means, and how far below and above them their 95% intervals reach: (2, n), 0 for a single number."""
     means = np.array([values.mean() for values in samples])
-    halves = np.array([interval_half_width(values) if len(values) > 1 else 0.0 for values in samples])
-    return means, halves
+    ends = np.array([mean_interval(values) for values in samples])
+    return means, np.abs(ends.T - means)

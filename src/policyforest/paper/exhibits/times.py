@@ -45,7 +45,7 @@ def draw(cells: Cells, name: str) -> Figure:
             extra = Look(f"{look.label}, on top of Q", look.color, look.marker, look.line)
             _draw(axes, cells, episodes, method, "policy_seconds", 1.0, extra)
         axes.set(ylabel="learning time (s)", title="Learning time")
-    axes.set(xscale="log", yscale="log", xlabel="training episodes (the last: 10,000 samples)")
+    axes.set(xscale="log", yscale="log", xlabel="training episodes (the last: 10,000 samples); bars: 90% of policies")
     axes.set_xticks(list(episodes.values()), [f"{p:,.0f}" for p in episodes.values()])
     axes.xaxis.set_minor_locator(matplotlib().ticker.NullLocator())
     axes.yaxis.set_major_formatter("{x:g}")

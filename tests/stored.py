@@ -1,0 +1,20 @@
+"""Cells of studies, written as a finished study would have."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from policyforest.paper import STUDIES
+
+NUMBERS = {"return": -1.0, "steps": 1.0, "action_us": 1.0, "q_seconds": 1.0, "policy_seconds": 1.0}
+
+
+def write_cell(out: Path, study: str, seed: int, result: dict[str, Any], scale: str = "paper") -> Path:
+    """Keeps a result; methods and numbers of methods that it lacks are filled in."""
+    whole, kind = dict(result), STUDIES[study].kind
+    if kind in ("returns", "times"):
+        whole = {method: NUMBERS | result.get(method, {}) for method in (*STUDIES[study].methods, *result)}
+    file = STUDIES[study].file(out, seed, scale)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps({"study": study, "seed": seed, "result": whole}))
+    return file
