@@ -10,6 +10,3 @@ CLAIMS = (*performance.CLAIMS, *car.CLAIMS, *times.CLAIMS, *online.CLAIMS)
 def verdicts(cells: Cells) -> list[Verdict]:
     """One for each claim, in the paper's order."""
     return [judge(claim, cells) for claim in CLAIMS]
-
-
-__all__ = ["CLAIMS", "verdicts"]
