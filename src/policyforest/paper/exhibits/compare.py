@@ -111,7 +111,7 @@ def _draw_curves(axes: Axes, cells: Cells, problem: str) -> None:
     if limit is not None:
         axes.axhline(limit, **LIMIT, label=f"limit {limit:.4g}")
     axes.set(
-        xscale="log", xlabel="environment steps", ylabel="mean return over seeds, and its 95%", title=TITLES[problem]
+        xscale="log", xlabel="environment steps", ylabel="mean return over seeds [95%]", title=TITLES[problem]
     )
     axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.xaxis.set_minor_formatter(matplotlib().ticker.NullFormatter())

@@ -55,7 +55,7 @@ def draw(cells: Cells, name: str) -> Figure:
     axes.minorticks_off()
     axes.set(
         xlabel="training episodes of a random policy",
-        ylabel="mean return over policies, and its 95% interval",
+        ylabel="mean return over policies [95% interval]",
         title=curve.title,
     )
     legend(axes, loc="center left", bbox_to_anchor=(1.0, 0.5))
