@@ -110,9 +110,7 @@ def _draw_curves(axes: Axes, cells: Cells, problem: str) -> None:
     limit = cells.limit(problem)
     if limit is not None:
         axes.axhline(limit, **LIMIT, label=f"limit {limit:.4g}")
-    axes.set(
-        xscale="log", xlabel="environment steps", ylabel="mean return over seeds [95%]", title=TITLES[problem]
-    )
+    axes.set(xscale="log", xlabel="environment steps", ylabel="mean return over seeds [95%]", title=TITLES[problem])
     axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.xaxis.set_minor_formatter(matplotlib().ticker.NullFormatter())
     axes.grid(axis="y", color=FAINT, lw=0.7)
@@ -133,7 +131,8 @@ def _draw_costs(axes: Axes, cells: Cells, keys: dict[str, str]) -> None:
             axes.bar(
                 x, height, 0.9 * width, color=color, hatch=hatch, ec="white", lw=0.6, label=label if i == 0 else ""
             )
-            axes.annotate(f"{height:.3g}", (x, height), (0, 2), textcoords="offset points", ha="center", fontsize=8)
+            words = f"{height:,.0f}" if height >= 100 else f"{height:.3g}"
+            axes.annotate(words, (x, height), (0, 2), textcoords="offset points", ha="center", fontsize=8)
     axes.set_yscale("log")
     axes.set_xticks(range(len(STOPS)), ["Pendulum-v1", "6 kg"])
     axes.tick_params(axis="y", which="both", left=False, labelleft=False)

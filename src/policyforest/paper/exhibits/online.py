@@ -43,7 +43,8 @@ def draw(cells: Cells, name: str) -> Figure:
     bins = np.geomspace(low, high, BINS)
     for axes, (study, label, color) in zip(areas, studies, strict=True):
         trials = len(cells.rows(study, "mean"))
-        axes.set_title(f"{label}: {len(returns[study])} policies of {trials} trials", fontsize=9.5)
+        plural = "" if trials == 1 else "s"
+        axes.set_title(f"{label}: {len(returns[study])} policies of {trials} trial{plural}", fontsize=9.5)
         _draw_returns(axes, returns[study], bins, color)
         _draw_mean(axes, cells.values(study, "mean"), color)
         for words, value in said.items():

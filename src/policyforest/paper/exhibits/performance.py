@@ -21,6 +21,8 @@ PROBLEMS = {f"figure-{curve.stem}": problem for problem, curve in CURVES.items()
 PAPER = {"inverted-pendulum-6kg": (100, -172.0)}
 # Points stand beside each other, so that their intervals can be seen.
 APART, EDGE = 1.025, 1.15
+SEEN = 1.5
+"""The factor by which the axis follows a bar"""
 
 
 def series(cells: Cells, curve: Curve) -> dict[str, dict[int, Floats]]:
@@ -63,10 +65,10 @@ def draw(cells: Cells, name: str) -> Figure:
 
 
 def _draw_line(axes: Axes, look: Look, points: dict[int, Floats], shift: float) -> list[float]:
-    """Means with their 95% intervals; returns the costs that must be seen."""
+    """Means with their 95% intervals; returns the costs that must be seen: of bars of few policies, a part."""
     means, (worse, better) = means_and_bars(list(points.values()))
     # A mean of few policies that differ a lot can have an interval beyond 0, which a logarithm has not.
     better = np.minimum(better, 0.9 * -means)
     x = shift * np.array(list(points))
     axes.errorbar(x, -means, yerr=[better, worse], capsize=2.5, lw=1.5, elinewidth=1.0, ms=6, **look.line_style())
-    return [*(-means - better), *(-means + worse)]
+    return [*np.maximum(-means - better, -means / SEEN), *np.minimum(-means + worse, -means * SEEN)]
