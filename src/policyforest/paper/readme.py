@@ -30,6 +30,12 @@ ROWS = (
     ),
     ("the same, Binary Action Search", "", "double-integrator-paper", "bas", "-", "double-integrator"),
     ("Pendulum-v1, our defaults", "10,000 random steps", "pendulum-v1", "fpf-pwl", "-", ""),
+    (
+        *("Pendulum 6 kg, our explorer", "100 episodes online", "pendulum-online-ours"),
+        *("mean of 10", "-171", "inverted-pendulum-6kg"),
+    ),
+    ("Swing-up, our explorer", "100 episodes online", "swing-up-ours", "mean of 10", "-", "swing-up"),
+    ("MountainCarContinuous-v0, our explorer", "30 episodes online", "mountain-car-ours", "mean of 10", "-", ""),
 )
 
 
@@ -41,11 +47,15 @@ def table(out: Path) -> list[str]:
         "|---|---|---|---|---|---|---|",
     ]
     for what, samples, study, method, paper, problem in ROWS:
-        returns = np.array([result[method]["return"] for result in STUDIES[study].results(out) if method in result])
-        if len(returns) == 0:
+        found = [result[method] for result in STUDIES[study].results(out) if method in result]
+        if not found:
             continue
-        interval = f"{returns.mean():.4g}{_interval(returns)}"
-        cells = (what, samples, interval, f"{returns.min():.4g}", str(len(returns)), paper, limits.get(problem, "-"))
+        means = np.array([row["return"] for row in found])
+        # Online a cell is a trial, which makes several policies.
+        policies = np.concatenate([row.get("returns", [row["return"]]) for row in found])
+        number = str(len(means)) if len(policies) == len(means) else f"{len(policies)} of {len(means)} trials"
+        interval = f"{means.mean():.4g}{_interval(means)}"
+        cells = (what, samples, interval, f"{policies.min():.4g}", number, paper, limits.get(problem, "-"))
         lines.append("| " + " | ".join(cells) + " |")
     return lines
 
