@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from policyforest.export import CExport, Precision, Style
     from policyforest.float32_policy import Float32Policy
     from policyforest.inspection import ActionRange, Check, Sensitivity
+    from policyforest.transitions import Transitions
 
 Outside = Literal["nearest", "raise"]
 # Of fields that say how something is learned, not what: where it runs, what it keeps on the way, whom it tells.
@@ -76,7 +77,7 @@ def result_settings(learner: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Simplification:
-    """How far one tree moved from the forest it stands for, over uniform states of the state box."""
+    """How far one tree moved from the forest it stands for, over states that it was not made from."""
 
     max_leaves: int
     n_leaves: int
@@ -84,6 +85,13 @@ class Simplification:
     """Mean |change of action|, one an action dimension"""
     largest_change: tuple[float, ...]
     n_states: int
+
+    @classmethod
+    def of(cls, max_leaves: int, simple: Policy, change: Floats) -> Simplification:
+        """Of a policy whose actions changed by the rows of `change`."""
+        apart = np.abs(change)
+        mean, largest = apart.mean(axis=0).tolist(), apart.max(axis=0).tolist()
+        return cls(max_leaves, simple.n_leaves, tuple(mean), tuple(largest), len(apart))
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,18 +187,31 @@ class Policy:
             raise ValueError(f"state_box: is {self.state_box.tolist()}, must be finite to simplify a policy")
         trees = tuple(forest.average(limit) for forest in self.forests)
         simple = replace(self, forests=trees)
-        lo, hi = self.state_box.T
-        share = np.random.default_rng(0).random((whole_number("n_states", n_states, at_least=1), len(lo)))
-        states = np.clip(lo + share * (hi - lo), lo, hi)
-        change = np.abs(simple.act_batch(states) - self.act_batch(states))
-        report = Simplification(
-            limit,
-            simple.n_leaves,
-            tuple(change.mean(axis=0).tolist()),
-            tuple(change.max(axis=0).tolist()),
-            len(states),
-        )
+        number = whole_number("n_states", n_states, at_least=1)
+        states = uniform_states(self.state_box, number, np.random.default_rng(0))
+        report = Simplification.of(limit, simple, simple.act_batch(states) - self.act_batch(states))
         return replace(simple, simplification=report)
+
+    def distil(
+        self,
+        max_leaves: int,
+        samples: Transitions | None = None,
+        *,
+        n_states: int = 40_000,
+        random_state: int | np.random.Generator | None = 0,
+        n_jobs: int | None = 1,
+    ) -> Policy:
+        """One tree an action dimension, of at most `max_leaves` leaves, grown on what the forest does: with few leaves
+        far nearer to it than `simplify`.
+
+        samples: what the policy was learned from; needed for more than two state dimensions, where the tree is grown on
+            states near theirs, as `FittedPolicyForest` does. In one or two it is grown on states all over their box.
+        n_states: how many of them; `simplification` of the result tells how far the action moved on others.
+        random_state, n_jobs: the seed and the threads; the result does not depend on the threads.
+        """
+        from policyforest.distillation import distil
+
+        return distil(self, max_leaves, samples, n_states, random_state, n_jobs)
 
     def astype(self, precision: Literal["float64", "float32"]) -> Policy | Float32Policy:
         """The policy in another precision: "float32" computes every bit as the exported C code does."""
@@ -294,3 +315,10 @@ def sb3_predict(policy: Any, observation: Any) -> Any:
 def info_dict(info: PolicyInfo) -> dict[str, Any]:
     """Plain data for JSON."""
     return {f.name: getattr(info, f.name) for f in fields(info)} | {"settings": dict(info.settings)}
+
+
+def uniform_states(box: Floats, number: int, rng: np.random.Generator) -> Floats:
+    """So many states of a finite box."""
+    lo, hi = box.T
+    drawn: Floats = np.clip(lo + rng.random((number, len(lo))) * (hi - lo), lo, hi)
+    return drawn

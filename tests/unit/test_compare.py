@@ -23,7 +23,7 @@ PROBLEM = "policyforest/DoubleIntegrator-v0"
 def test_a_policy_is_weighed_as_it_is_and_as_one_tree() -> None:
     data = pf.collect(PROBLEM, episodes=20, seed=0)
     policy = pf.FittedPolicyForest(n_estimators=5).fit(pf.FittedQIteration(horizon=2, resample=None).fit(data))
-    weighed = compare.weigh(policy, gym.make(PROBLEM), data.states[:5], episodes=1)
+    weighed = compare.weigh(policy, gym.make(PROBLEM), data, episodes=1)
     assert weighed["tree_bytes"] < weighed["bytes"]
     assert 0 < weighed["tree_action_us"] < 1_000
     assert weighed["tree_return"] <= 0

@@ -27,9 +27,10 @@ from policyforest.methods import Learner
 from policyforest.paper.cells import Short, Study
 from policyforest.policy import Policy
 from policyforest.presets import named_problem
+from policyforest.transitions import Transitions
 
 EVALUATION_SEED = 1
-TREE_LEAVES = 1_000
+TREE_LEAVES = 500
 TIMED_STATES = 200
 
 
@@ -105,12 +106,13 @@ def train_forest(seed: int, *, problem: str, stops: Sequence[int], episodes: int
         judged = evaluate(policy, env, episodes=episodes, seed=EVALUATION_SEED)
         curve.append({"steps": stop, "return": judged.mean, "worst": judged.worst, "train_seconds": seconds})
     assert isinstance(policy, Policy)
-    return {"curve": curve, **weigh(policy, env, data.states[:TIMED_STATES], episodes)}
+    return {"curve": curve, **weigh(policy, env, data, episodes)}
 
 
-def weigh(policy: Policy, env: gym.Env[Any, Any], states: Floats, episodes: int) -> dict[str, Any]:
+def weigh(policy: Policy, env: gym.Env[Any, Any], samples: Transitions, episodes: int) -> dict[str, Any]:
     """Time and size of a policy as it was learned, and of the single tree that microcontrollers get."""
-    tree = policy.simplify(TREE_LEAVES)
+    states = samples.states[:TIMED_STATES]
+    tree = policy.distil(TREE_LEAVES, samples)
     with tempfile.TemporaryDirectory() as folder:
         policy.save(Path(folder) / "policy.pforest")
         size = (Path(folder) / "policy.pforest").stat().st_size
