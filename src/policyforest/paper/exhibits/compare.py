@@ -9,9 +9,10 @@ import numpy as np
 from policyforest.arguments import Floats
 from policyforest.paper.compare import STOPS, study_name
 from policyforest.paper.exhibits.cells import Cells
-from policyforest.paper.exhibits.style import LIMIT, Look, means_and_bars
+from policyforest.paper.exhibits.performance import draw_line
+from policyforest.paper.exhibits.style import LIMIT, Look, cost_axis
 from policyforest.paper.statistics import mean_interval
-from policyforest.report.canvas import BLUE, FAINT, ORANGE, legend, matplotlib, panels, styled
+from policyforest.report.canvas import BLUE, ORANGE, legend, matplotlib, panels, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -70,7 +71,7 @@ def rows(cells: Cells) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
 
 def _costs(found: list[Any], time: str, size: str) -> tuple[str, str]:
     action, stored = (float(np.median([cell[key] for cell in found])) for key in (time, size))
-    return f"{action:.3g} µs", f"{stored / 1e3:,.3g} kB"
+    return f"{action:.3g} µs", f"{stored / 1e3:.1f} kB"
 
 
 def _with_interval(returns: Floats) -> str:
@@ -96,26 +97,28 @@ def draw(cells: Cells, name: str) -> Figure:
 
 
 def _draw_curves(axes: Axes, cells: Cells, problem: str) -> None:
+    costs: list[float] = []
     for learner, look in LOOKS.items():
         found = cells_of(cells, learner, problem)
         if not found:
             continue
-        steps = [point["steps"] for point in found[0]["curve"]]
-        returns = np.array([[point["return"] for point in cell["curve"]] for cell in found])
-        means, bars = means_and_bars(list(returns.T))
-        axes.errorbar(steps, means, yerr=bars, capsize=2.5, lw=1.5, elinewidth=1.0, ms=6, **look.line_style())
+        curves = [cell["curve"] for cell in found]
+        steps = [point["steps"] for point in curves[0]]
+        points = {stop: np.array([curve[i]["return"] for curve in curves]) for i, stop in enumerate(steps)}
+        costs += draw_line(axes, look, points)
         if learner == "forest":
             tree = float(np.mean([cell["tree_return"] for cell in found]))
-            axes.plot(steps[-1], tree, **SINGLE_TREE, label="its single tree")
+            axes.plot(steps[-1], -tree, **SINGLE_TREE, label="its single tree")
+            costs.append(-tree)
     limit = cells.limit(problem)
     if limit is not None:
-        axes.axhline(limit, **LIMIT, label=f"limit {limit:.4g}")
+        axes.axhline(-limit, **LIMIT, label=f"limit {limit:.4g}")
+        costs.append(-limit)
+    cost_axis(axes, np.array(costs or [1.0, 10.0]))
     axes.set(xscale="log", xlabel="environment steps", ylabel="mean return over seeds [95%]", title=TITLES[problem])
     axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.xaxis.set_minor_formatter(matplotlib().ticker.NullFormatter())
-    axes.grid(axis="y", color=FAINT, lw=0.7)
-    axes.set_axisbelow(True)
-    legend(axes, loc="lower right", fontsize=9)
+    legend(axes, loc="best", fontsize=9)
 
 
 def _draw_costs(axes: Axes, cells: Cells, keys: dict[str, str]) -> None:
@@ -131,7 +134,7 @@ def _draw_costs(axes: Axes, cells: Cells, keys: dict[str, str]) -> None:
             axes.bar(
                 x, height, 0.9 * width, color=color, hatch=hatch, ec="white", lw=0.6, label=label if i == 0 else ""
             )
-            words = f"{height:,.0f}" if height >= 100 else f"{height:.3g}"
+            words = f"{height:,.0f}" if height >= 100 else f"{height:.{3 if height >= 1 else 2}g}"
             axes.annotate(words, (x, height), (0, 2), textcoords="offset points", ha="center", fontsize=8)
     axes.set_yscale("log")
     axes.set_xticks(range(len(STOPS)), ["Pendulum-v1", "6 kg"])

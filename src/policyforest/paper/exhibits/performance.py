@@ -42,7 +42,7 @@ def draw(cells: Cells, name: str) -> Figure:
     figure, (axes,) = panels(1, width=6.4, height=3.8)
     costs: list[float] = []
     for i, (method, points) in enumerate(series(cells, curve).items()):
-        costs += _draw_line(axes, LOOKS[method], points, APART ** (i - 2))
+        costs += draw_line(axes, LOOKS[method], points, APART ** (i - 2))
     limit = cells.limit(problem)
     if limit is not None:
         axes.axhline(-limit, **LIMIT, label=f"limit {limit:.4g}")
@@ -64,7 +64,7 @@ def draw(cells: Cells, name: str) -> Figure:
     return figure
 
 
-def _draw_line(axes: Axes, look: Look, points: dict[int, Floats], shift: float) -> list[float]:
+def draw_line(axes: Axes, look: Look, points: dict[int, Floats], shift: float = 1.0) -> list[float]:
     """Means with their 95% intervals; returns the costs that must be seen: of bars of few policies, a part."""
     means, (worse, better) = means_and_bars(list(points.values()))
     # A mean of few policies that differ a lot can have an interval beyond 0, which a logarithm has not.
