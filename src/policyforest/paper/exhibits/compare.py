@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 LOOKS = {"forest": Look("PolicyForest", BLUE, "o", "-"), "sac": Look("SAC", ORANGE, "s", "--", "//")}
 TITLES = {"Pendulum-v1": "Pendulum-v1", "inverted-pendulum-6kg": "Inverted Pendulum, 6 kg"}
+FREE = {"Pendulum-v1": "lower right", "inverted-pendulum-6kg": "center left"}
+"""Where there is room for a legend"""
 SINGLE_TREE: dict[str, Any] = {"marker": "D", "ms": 6, "mfc": "#9dc3d9", "mec": BLUE, "ls": "none", "zorder": 5}
 # (learner, what of it, colour, hatch): a bar each where a cell has the number.
 BARS = (
@@ -118,7 +120,7 @@ def _draw_curves(axes: Axes, cells: Cells, problem: str) -> None:
     axes.set(xscale="log", xlabel="environment steps", ylabel="mean return over seeds [95%]", title=TITLES[problem])
     axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.xaxis.set_minor_formatter(matplotlib().ticker.NullFormatter())
-    legend(axes, loc="best", fontsize=9)
+    legend(axes, loc=FREE[problem], fontsize=9)
 
 
 def _draw_costs(axes: Axes, cells: Cells, keys: dict[str, str]) -> None:
