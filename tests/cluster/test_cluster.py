@@ -98,7 +98,7 @@ def test_a_driver_that_dies_goes_on_from_its_checkpoint(nodes, data, tmp_path):
 
 
 def square(seed, base):
-    return {"samples": 1, "fqi": {"return": float(base + seed**2)}}
+    return {"samples": 1, "fqi": {"return": float(base + seed**2), "steps": 1.0}}
 
 
 def test_policies_and_studies_run_there_too(nodes, tmp_path):
