@@ -18,7 +18,7 @@ from policyforest.forest_blocks import SharedInputs, SharedStates
 from policyforest.forests import Forest
 from policyforest.growth_rules import LeafModel
 from policyforest.nearby_states import NearbyStates
-from policyforest.policy import HOW, Policy, PolicyInfo, plain_settings
+from policyforest.policy import HOW, Policy, PolicyInfo, plain_settings, uniform_states
 from policyforest.q_function import QFunction
 from policyforest.transitions import Transitions
 
@@ -119,9 +119,8 @@ class FittedPolicyForest:
 
     def _draw_states(self, samples: Transitions, rng: np.random.Generator) -> Floats:
         box = samples.state_box()
-        lo, width = box[:, 0], box[:, 1] - box[:, 0]
         if self._source(len(box)) == "uniform":
-            return np.clip(lo + rng.random((self.n_states, len(box))) * width, box[:, 0], box[:, 1])
+            return uniform_states(box, self.n_states, rng)
         missing = self.n_states - len(samples)
         if missing <= 0:
             return samples.states

@@ -155,6 +155,17 @@ def test_all_stored_cells_are_what_their_studies_write():
     assert sum(len(study.results(stored)) for study in STUDIES.values()) > 1_000
 
 
+def test_tables_say_when_cells_were_computed_and_read_no_other_files(tmp_path, monkeypatch):
+    monkeypatch.setattr(table, "STUDIES", {"squares": small()})
+    run_studies([small()], tmp_path, scale="quick", workers=1)
+    (tmp_path / "squares" / "0009.json").write_text("{")
+    (tmp_path / "others").mkdir()
+    (tmp_path / "others" / "0000.json").write_text("[]")
+    table.write_tables(tmp_path, "quick")
+    today = json.loads(small().file(tmp_path, 0).read_text())["date"]
+    assert f"They were computed {today} to {today} on " in (tmp_path / "results.md").read_text()
+
+
 def test_cells_that_run_alone_are_not_expected_at_the_pace_of_the_others(tmp_path):
     timed = replace(small("timed", number=2), kind="times", run=partial(timed_square), seconds=100.0)
     left = []

@@ -48,7 +48,8 @@ class Study:
     kind: Kind = "returns"
     """What its cells hold; times and comparisons are measured one cell after another"""
     methods: tuple[str, ...] = ()
-    """What each of its cells has a result of; online "mean", "worst" and "chosen", of so many policies"""
+    """What each of its cells must have: methods (online "mean", "worst" and "chosen", of so many policies), or in
+    comparisons the numbers beside the curve"""
     short: Short | None = None
     extra: str | None = None
     """The extra whose libraries its cells need to be computed; they can be seen without"""

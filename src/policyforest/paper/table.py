@@ -111,7 +111,7 @@ def write_tables(out: Path, scale: str) -> None:
         "# Results",
         "",
         f"Made by `policyforest reproduce` at the scale {scale} from the cells in the folders beside.",
-        f"They were computed {_when(out)}.",
+        f"They were computed {_when(out, scale)}.",
         f"{', '.join(f'{k}: {v}' for k, v in made.items())}.",
         "",
         "The paper's claims:",
@@ -141,9 +141,10 @@ def write_tables(out: Path, scale: str) -> None:
             beside.write_text(text)
 
 
-def _when(out: Path) -> str:
-    """The days on which cells were computed, and the machines: as cells say, and the first of them did not."""
-    found = [json.loads(file.read_text()) for file in sorted(out.glob("*/[0-9]*.json"))]
+def _when(out: Path, scale: str) -> str:
+    """The days on which the cells of a scale were computed, and the machines: as they say, and the first did not."""
+    files = [s.file(out, seed, scale) for s in STUDIES.values() for seed in range(s.seeds[scale])]
+    found = [json.loads(file.read_text()) for file in files if file.is_file()]
     days, machines = (sorted({str(cell[key]) for cell in found if key in cell}) for key in ("date", "machine"))
     if not days:
         return "on days that they do not say"
