@@ -95,8 +95,3 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
-
-
-def overloaded() -> bool:
-    """Whether the machine has so much else to do that times say nothing of us."""
-    return os.getloadavg()[0] > 2.0 * len(os.sched_getaffinity(0))
