@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium.spaces import Box
@@ -224,6 +225,20 @@ def test_export_writes_c_that_passes_its_own_test(policy_file: Path, tmp_path: P
         assert words in shown
 
 
+def test_export_distils_nearer_than_it_merges(policy_file: Path, tmp_path: Path) -> None:
+    grown = run_json("export", policy_file, "--distil", "20", "-o", tmp_path / "grown")
+    merged = run_json("export", policy_file, "--max-leaves", "20", "-o", tmp_path / "merged")
+    for report in (grown, merged):
+        assert report["n_trees"] == 1
+        assert report["n_leaves"] == report["one_tree"]["n_leaves"] <= 20
+    assert grown["one_tree"]["mean_change"][0] < merged["one_tree"]["mean_change"][0]
+    samples = tmp_path / "samples.npz"
+    pf.collect(gym.make("policyforest/DoubleIntegrator-v0"), episodes=2, seed=0).save(samples)
+    shown = run("export", policy_file, "--distil", "20", "--data", samples, "-o", tmp_path / "near").stdout
+    assert "actions moved by" in shown
+    assert "one_tree" not in run_json("export", policy_file, "-o", tmp_path / "whole")
+
+
 def test_export_writes_onnx_beside_the_policy(policy_file: Path) -> None:
     report = run_json("export", policy_file, "--to", "onnx")
     assert report["file"] == str(policy_file.with_suffix(".onnx"))
@@ -234,6 +249,9 @@ def test_export_writes_onnx_beside_the_policy(policy_file: Path) -> None:
     ("options", "words"),
     [
         (["--name", "1st"], "name: is '1st'"),
+        (["--data", "samples.npz"], "--data: is samples.npz, must be left out without --distil"),
+        (["--distil", "20", "--max-leaves", "20"], "only one of them can be given"),
+        (["--distil", "0"], "max_leaves: is 0"),
         (["--precision", "float16"], "precision: is 'float16'"),
         (["--style", "loops"], "style: is 'loops'"),
         (["--max-bytes", "100"], "max_bytes: is 100"),

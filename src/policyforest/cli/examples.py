@@ -27,6 +27,7 @@ EXAMPLES = {
     ),
     "export": (
         "policyforest export pendulum.pforest --to c --precision float32 -o pendulum",
+        "policyforest export pendulum.pforest --distil 200 -o small",
         "policyforest export pendulum.pforest --to onnx -o pendulum.onnx",
     ),
     "bench": ("policyforest bench --policy pendulum.pforest",),

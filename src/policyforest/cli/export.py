@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,8 +13,9 @@ from policyforest.cli.evaluate import PolicyFile
 from policyforest.cli.output import Json, print_json, print_pairs
 from policyforest.export import CExport, Precision, Style, export_c, export_onnx
 from policyforest.export.int16 import list_lost
-from policyforest.policy import Policy
+from policyforest.policy import Policy, Simplification
 from policyforest.policy_files import load
+from policyforest.transition_files import load_transitions
 
 
 class Target(StrEnum):
@@ -34,8 +36,15 @@ def export(
     style: Annotated[str, typer.Option(help="C: table (small) or branches (fast for small trees).")] = "table",
     name: Annotated[str, typer.Option(help="C: what files and functions are called.")] = "policy",
     max_bytes: Annotated[int | None, typer.Option(help="C: refuse to write more flash than this.")] = None,
+    distil: Annotated[
+        int | None,
+        typer.Option(help="First grow one tree of at most this many leaves an action on what the policy does."),
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="With --distil: the samples, .npz or .parquet; for three states or more.")
+    ] = None,
     max_leaves: Annotated[
-        int | None, typer.Option(help="Simplify to one tree of at most this many leaves an action first.")
+        int | None, typer.Option(help="First merge into one tree of at most this many leaves an action; moves further.")
     ] = None,
     json: Json = False,
 ) -> None:
@@ -48,8 +57,7 @@ def export(
         raise ValueError(
             f"POLICY: {policy} is of the kind {learned.kind!r}, must be a policy of forests; learn one with fpf-pwl"
         )
-    if max_leaves is not None:
-        learned = learned.simplify(max_leaves)
+    learned = _as_one_tree(learned, distil, data, max_leaves)
     if to is Target.ONNX:
         report = _write_onnx(learned, output or policy.with_suffix(".onnx"), precision, style, max_bytes)
         lines = report
@@ -58,10 +66,28 @@ def export(
             learned, output or policy.with_suffix(""), _precision(precision), _style(style), name, max_bytes
         )
         report, lines = written.as_dict(), _lines(written)
+    if learned.simplification is not None:
+        report = report | {"one_tree": asdict(learned.simplification)}
+        lines = lines | {"one tree": _moved(learned.simplification)}
     if json:
         print_json({"policy": str(policy), "to": to.value} | report)
     else:
         print_pairs(f"{policy} as {to.value}", lines)
+
+
+def _as_one_tree(policy: Policy, distil: int | None, data: Path | None, max_leaves: int | None) -> Policy:
+    if data is not None and distil is None:
+        raise ValueError(f"--data: is {data}, must be left out without --distil")
+    if distil is not None and max_leaves is not None:
+        raise ValueError(f"--distil, --max-leaves: are {distil} and {max_leaves}, only one of them can be given")
+    if distil is not None:
+        return policy.distil(distil, None if data is None else load_transitions(data), n_jobs=-1)
+    return policy if max_leaves is None else policy.simplify(max_leaves)
+
+
+def _moved(tree: Simplification) -> str:
+    apart = zip(tree.mean_change, tree.largest_change, strict=True)
+    return "actions moved by " + "; ".join(f"{mean:.3g} in the mean, {most:.3g} at most" for mean, most in apart)
 
 
 def _precision(text: str) -> Precision:
