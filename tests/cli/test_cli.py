@@ -453,3 +453,23 @@ def test_demo_writes_its_policies_and_a_report_that_stands_alone(tmp_path: Path)
 def png_width(content: bytes) -> int:
     assert content.startswith(PNG)
     return int.from_bytes(content[16:20], "big")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["learn", "--data", "x.csv", "--state", "a", "--state", "b"], "'--state': is given 2 times"),
+        (["export", "p.pforest", "-o", "a", "--output", "b"], "'--output' / '-o': is given 2 times"),
+        (["ros", "read", "r.bag", "--config", "a.toml", "--config", "b.toml"], "'--config' / '-c': is given 2 times"),
+    ],
+)
+def test_an_option_given_twice_is_refused_where_the_last_would_win(arguments: list[str], words: str) -> None:
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 2
+    assert words in result.stderr
+
+
+def test_flags_and_lists_may_be_repeated() -> None:
+    result = CliRunner().invoke(main, ["data", "none.csv", "--angle", "a", "--angle", "b", "--json", "--json"])
+    assert "given" not in result.stderr
+    assert "none.csv" in result.stderr

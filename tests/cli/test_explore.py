@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import policyforest as pf
 from policyforest.cli import main
 
-OPTIONS = ["--max-steps", "10", "--policies", "1", "--validation-episodes", "1", "--jobs", "1", "--r-max", "0"]
+OPTIONS = {"--max-steps": "10", "--policies": "1", "--validation-episodes": "1", "--jobs": "1", "--r-max": "0"}
 
 
 @pytest.fixture
@@ -18,7 +18,8 @@ def call(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def run(*words):
-        return CliRunner().invoke(main, ["explore", "inverted-pendulum-6kg", *OPTIONS, *words])
+        others = [word for option in OPTIONS.items() if option[0] not in words for word in option]
+        return CliRunner().invoke(main, ["explore", "inverted-pendulum-6kg", *others, *words])
 
     return run
 
@@ -58,9 +59,9 @@ def test_other_settings_on_the_same_directory_are_refused(call, tmp_path):
     [
         (["--agent", "other"], "agent: is 'other'"),
         (["--output", "policy.txt"], "--output"),
-        (["--episodes", "0"], "--episodes"),
-        (["--policies", "0"], "--policies"),
-        (["--validation-episodes", "0"], "--validation-episodes"),
+        (["--episodes", "0"], "--episodes: is 0"),
+        (["--policies", "0"], "--policies: is 0"),
+        (["--validation-episodes", "0"], "--validation-episodes: is 0"),
         (["--r-max", "-5", "--agent", "mre"], "r_max: is -5"),
     ],
 )

@@ -23,6 +23,7 @@ from policyforest.cli.explore import explore
 from policyforest.cli.export import export
 from policyforest.cli.gazebo import gazebo
 from policyforest.cli.learn import learn
+from policyforest.cli.once import Once
 from policyforest.cli.output import one_line
 from policyforest.cli.reproduce import reproduce
 from policyforest.cli.ros import ros
@@ -109,6 +110,6 @@ def _options(
 
 
 for command in (learn, data, explore, evaluate, show, export, bench, reproduce, doctor):
-    main.command(epilog=epilog(command.__name__))(command)
+    main.command(cls=Once, epilog=epilog(command.__name__))(command)
 for group in (ros, gazebo):
     main.add_typer(group)

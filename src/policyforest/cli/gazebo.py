@@ -11,6 +11,7 @@ import typer
 
 from policyforest.arguments import one_of
 from policyforest.cli.examples import epilog
+from policyforest.cli.once import Once
 from policyforest.cli.output import Json, note, print_json, print_pairs
 from policyforest.ros.gazebo.server import ENGINES, Server, stop_all
 from policyforest.ros.gazebo.setup import Installation, default_folder
@@ -29,7 +30,7 @@ Folder = Annotated[
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
-@gazebo.command(epilog=epilog("gazebo setup"))
+@gazebo.command(cls=Once, epilog=epilog("gazebo setup"))
 def setup(
     dir: Folder = None,
     mirror: Annotated[
@@ -50,7 +51,7 @@ def setup(
     _answer(json, text, folder=str(installation.folder), set_up=done, ready=installation.ready)
 
 
-@gazebo.command(epilog=epilog("gazebo start"))
+@gazebo.command(cls=Once, epilog=epilog("gazebo start"))
 def start(
     dir: Folder = None,
     engine: Annotated[str, typer.Option(help=f"{' or '.join(ENGINES)}; DART repeats itself to the bit.")] = ENGINES[0],
@@ -68,7 +69,7 @@ def start(
     _answer(json, text, master_uri=uri, running={name: r.pid for name, r in server.running().items()})
 
 
-@gazebo.command(epilog=epilog("gazebo stop"))
+@gazebo.command(cls=Once, epilog=epilog("gazebo stop"))
 def stop(dir: Folder = None, json: Json = False) -> None:
     """Stop what `start` has started."""
     stopped = Server(Installation(dir or default_folder())).stop()
@@ -76,7 +77,7 @@ def stop(dir: Folder = None, json: Json = False) -> None:
     _answer(json, text, stopped=list(stopped))
 
 
-@gazebo.command(epilog=epilog("gazebo status"))
+@gazebo.command(cls=Once, epilog=epilog("gazebo status"))
 def status(dir: Folder = None, json: Json = False) -> None:
     """Say what is set up and what runs."""
     installation = Installation(dir or default_folder())
@@ -93,7 +94,7 @@ def status(dir: Folder = None, json: Json = False) -> None:
     print_pairs(f"Gazebo in {installation.folder}", lines)
 
 
-@gazebo.command(epilog=epilog("gazebo remove"))
+@gazebo.command(cls=Once, epilog=epilog("gazebo remove"))
 def remove(dir: Folder = None, yes: Yes = False, json: Json = False) -> None:
     """Take everything away: what runs, mounts, and the folder."""
     installation = Installation(dir or default_folder())

@@ -15,6 +15,7 @@ import typer
 from policyforest.arguments import one_of, real_number, whole_number
 from policyforest.cli.examples import epilog
 from policyforest.cli.explore import EpisodeTable
+from policyforest.cli.once import Once
 from policyforest.cli.output import Jobs, Json, Seed, note, print_json, print_pairs
 
 ros = typer.Typer(
@@ -31,7 +32,7 @@ Record = Annotated[
 Seconds = Annotated[float | None, typer.Option(help="Stop after so many seconds.  [default: run until Ctrl-C]")]
 
 
-@ros.command(epilog=epilog("ros run"))
+@ros.command(cls=Once, epilog=epilog("ros run"))
 def run(
     policy: Annotated[Path, typer.Argument(help="A policy file, .pforest.")],
     config: Config,
@@ -62,7 +63,7 @@ def run(
     print_pairs(f"Ran {policy.name} on {robot.name}", lines if record is None else lines | {"recorded": record})
 
 
-@ros.command(epilog=epilog("ros explore"))
+@ros.command(cls=Once, epilog=epilog("ros explore"))
 def explore(
     config: Config,
     run_dir: Annotated[
@@ -117,7 +118,7 @@ def explore(
     print_pairs(f"Explored {robot.name} with {agent}", pairs | ({} if output is None else {"policy": output}))
 
 
-@ros.command(epilog=epilog("ros simulate"))
+@ros.command(cls=Once, epilog=epilog("ros simulate"))
 def simulate(
     transport: Annotated[str, typer.Option(help="ros1 or dds.")] = "ros1",
     rate: Annotated[float, typer.Option(help="States a second.", min=0.1, max=10_000.0)] = 10.0,
@@ -144,7 +145,7 @@ def simulate(
         print_json({"transport": kind, "lock_step": lock_step, "simulated_seconds": pendulum.time})
 
 
-@ros.command(epilog=epilog("ros read"))
+@ros.command(cls=Once, epilog=epilog("ros read"))
 def read(
     recording: Annotated[Path, typer.Argument(help="What `ros run --record` or `ros explore --record` has written.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the transitions go: .npz or .parquet.")],
