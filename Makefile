@@ -20,7 +20,7 @@ CORE := $(wildcard core/src/* core/bindings/* core/include/policyforest/*) CMake
 CPP_TESTS := $(wildcard tests/cpp/*)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-cpp test-python test-embedded test-ros test-gazebo test-ray test-ecosystem docs bench bench-export bench-scaling lint clean
+.PHONY: demo test test-cpp test-python test-embedded test-ros test-gazebo test-ray test-ecosystem docs quotes bench bench-export bench-scaling lint clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python -m policyforest.demo
@@ -54,6 +54,10 @@ test-ecosystem: $(VENV)-ecosystem/.installed
 
 docs: $(VENV)/.installed
 	$(BIN)/python -m mkdocs build --strict
+
+# The tables and numbers of the docs that come from the results of `policyforest reproduce`.
+quotes: $(VENV)/.installed
+	$(BIN)/python -m policyforest.paper.readme docs/results README.md docs/exploring.md docs/ros.md docs/learning.md
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/bench_core.py

@@ -330,3 +330,13 @@ def test_explorers_refuse_what_they_do_not_know():
         pf.MultiResolutionExploration(corridor_problem(), knownness="other")
     with pytest.raises(ValueError, match="update"):
         pf.MultiResolutionExploration(corridor_problem(), update="other")
+    with pytest.raises(ValueError, match="final"):
+        pf.MultiResolutionExploration(corridor_problem(), final="other")
+
+
+def test_the_final_policies_of_mre_can_be_ours_and_its_exploration_stays_the_paper_s():
+    paper, ours = (pf.MultiResolutionExploration(corridor_problem(), final=final) for final in ("paper", "ours"))
+    assert ours.planner.settings() == paper.planner.settings()
+    assert ours.final.min_samples_leaf == pf.DisagreementExploration(corridor_problem()).final.min_samples_leaf
+    assert paper.final.min_samples_leaf == paper.planner.policy_learner.min_samples_leaf != ours.final.min_samples_leaf
+    assert paper.settings() != ours.settings()

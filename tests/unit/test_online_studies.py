@@ -9,7 +9,8 @@ from policyforest.paper import STUDIES, online
 
 
 @pytest.mark.parametrize(
-    ("agent", "settings"), [("disagreement", {}), ("random", {}), ("greedy", {"planning": "ours"})]
+    ("agent", "settings"),
+    [("disagreement", {}), ("random", {}), ("greedy", {"planning": "ours"}), ("mre", {"final": "ours"})],
 )
 def test_a_trial_judges_all_policies_and_keeps_one(agent, settings, monkeypatch):
     monkeypatch.setattr(online, "VALIDATION_EPISODES", 1)
@@ -39,13 +40,14 @@ def test_the_paper_s_protocol_is_there():
         "swing-up-mre-density-targets": 5,
         "swing-up-mre-original-leaves": 5,
         "swing-up-mre-original": 5,
+        "swing-up-mre-our-final": 5,
         "swing-up-random": 5,
         "swing-up-epsilon-greedy": 5,
         "swing-up-random-our-planning": 5,
         "swing-up-epsilon-greedy-our-planning": 5,
         "swing-up-greedy": 5,
         "pendulum-online-ours": 10,
-        "pendulum-online-mre": 30,
+        "pendulum-online-mre": 80,
         "mountain-car-ours": 10,
         "planning-time": 10,
     }

@@ -74,20 +74,34 @@ def test_a_cell_that_is_no_number_is_not_kept(tmp_path):
     assert list(tmp_path.rglob("*.json")) == []
 
 
-@pytest.mark.parametrize(
-    ("page", "line"), [("README.md", "| Pendulum 6 kg, our defaults |"), ("docs/exploring.md", "| `swing-up-ours` |")]
-)
-def test_the_tables_of_the_docs_are_made_from_the_results(page, line):
+PAGES = {
+    "README.md": "| Pendulum 6 kg, our defaults |",
+    "docs/exploring.md": "| `swing-up-ours` |",
+    "docs/ros.md": "quote: swing-up-gazebo-ours chosen, in DART .4f",
+    "docs/learning.md": "quote: compare-forest-pendulum-v1 tree_return",
+}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_tables_of_the_docs_are_made_from_the_results(page):
     root = Path(__file__).parents[2]
     text = (root / page).read_text()
-    assert readme.with_table(text, root / "docs" / "results") == text
-    assert line in text
+    assert readme.renewed(text, root / "docs" / "results") == text
+    assert PAGES[page] in text
+
+
+def test_every_page_with_numbers_of_cells_is_compared_and_made_by_one_command():
+    root = Path(__file__).parents[2]
+    pages = [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
+    marks = ("<!-- quote:", ": made by policyforest.paper.readme -->")
+    assert {str(p.relative_to(root)) for p in pages if any(m in p.read_text() for m in marks)} == set(PAGES)
+    assert f"paper.readme docs/results {' '.join(PAGES)}" in (root / "Makefile").read_text()
 
 
 @pytest.mark.parametrize("text", ["# Title", "<!-- results: made by policyforest.paper.readme -->"])
 def test_a_page_without_marks_is_refused(text, tmp_path):
     with pytest.raises(ValueError, match="mark"):
-        readme.with_table(text, tmp_path)
+        readme.renewed(text, tmp_path)
 
 
 def test_a_cell_that_is_damaged_is_named(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -50,6 +51,10 @@ def test_the_bootstrap_covers_the_mean_and_is_repeatable() -> None:
     assert low == pytest.approx(values.mean() - half, abs=0.02)
     assert high == pytest.approx(values.mean() + half, abs=0.02)
     assert bootstrap(values) == (low, high)
+    wide_low, wide_high = bootstrap(values, level=0.99)
+    half = stats.norm.ppf(0.995) / 20
+    assert (wide_low, wide_high) == pytest.approx((values.mean() - half, values.mean() + half), abs=0.03)
+    assert wide_low < low < high < wide_high
     with pytest.raises(ValueError, match="values"):
         bootstrap([])
 
@@ -153,6 +158,27 @@ def test_better_must_be_so_at_every_place(tmp_path, linear, ruling) -> None:
             results.append({"fpf-pwl": {"return": -5 + shift + noise[0]}, "fpf-pwc": {"return": -5 + noise[1]}})
         write(tmp_path, study, results)
     assert judge(claim("linear-beats-constant"), Cells(tmp_path)).finding.ruling == ruling
+
+
+def online(out: Path, bad: int, spread: float, number: int = 80) -> Cells:
+    """Trials of ten policies of -130 (the limit is -120.5); one policy of each of `bad` trials makes -1000."""
+    returns = np.random.default_rng(2).normal(-130.0, spread, (number, 10))
+    returns[:bad, 0] = -1000.0
+    rows = [{"mean": {"returns": row.tolist(), "training_returns": [0.0], "return": row.mean()}} for row in returns]
+    write(out, "pendulum-online-mre", rows)
+    shutil.copytree(RESULTS / "limits", out / "limits")
+    return Cells(out)
+
+
+@pytest.mark.parametrize(
+    ("bad", "spread", "ruling"), [(40, 1.0, "confirmed"), (1, 1.0, "undecided"), (0, 0.1, "refuted")]
+)
+def test_the_worst_tenth_counts_when_enough_trials_have_one(tmp_path, bad, spread, ruling) -> None:
+    found = judge(claim("drop-the-worst"), online(tmp_path, bad, spread)).finding
+    assert found.ruling == ruling
+    assert "98.3% bootstrap over 80 trials" in found.evidence
+    assert "the first 10: " in found.note
+    assert "the first 30: " in found.note
 
 
 def test_the_stored_results_confirm_what_they_should() -> None:

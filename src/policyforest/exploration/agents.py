@@ -41,6 +41,7 @@ class MultiResolutionExploration(ExploringAgent):
     n_estimators, max_points: trees of the knownness forest, and nu.
     discount, horizon: gamma (default: the problem's own, or 0.98) and H.
     draw: actions are drawn from the disagreement of the policy forest's trees, which the paper does not do.
+    final: `policies` learns by the "paper"'s settings, or by "ours", those of `DisagreementExploration`.
     """
 
     def __init__(
@@ -56,17 +57,20 @@ class MultiResolutionExploration(ExploringAgent):
         discount: float | None = None,
         horizon: int = 20,
         draw: bool = False,
+        final: Literal["paper", "ours"] = "paper",
         seed: int = 0,
         n_jobs: int | None = 1,
         max_steps: int | None = None,
         run_dir: RunDir = None,
     ) -> None:
+        ours = one_of("final", final, ("paper", "ours")) == "ours"
         gamma = _discount(system, discount)
         planner = paper_planner(gamma, horizon, n_jobs, knownness, update, optimistic_value, n_estimators, max_points)
         super().__init__(
             system,
             Explorer("mre", optimism="always", draw=draw),
             planner,
+            final=our_final(gamma, n_jobs) if ours else None,
             r_max=r_max,
             seed=seed,
             max_steps=max_steps,

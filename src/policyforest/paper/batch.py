@@ -85,8 +85,6 @@ class Curve:
     whole: int
     """The point whose studies are named without a number; the paper speaks of it in numbers"""
     policies: int
-    our_policies: int
-    """At the other points; as many as the paper's at `whole`"""
     seconds: tuple[float, float]
     """Of a cell of the paper's methods and of ours, about"""
     bas_apart: bool
@@ -129,7 +127,7 @@ class Curve:
                 _study(
                     self.our_study(point),
                     f"{self.title}, {point} random episodes, our defaults",
-                    *(OUR_QUICK, self.policies if whole else self.our_policies, self.seconds[1]),
+                    *(OUR_QUICK, self.policies, self.seconds[1]),
                     methods=("fpf-pwl",),
                     preset=None,
                     episodes=self.episodes,
@@ -163,7 +161,6 @@ CURVES = {
             points=(25, 50, 100, 200),
             whole=100,
             policies=50,
-            our_policies=50,
             seconds=(4.5, 10.0),
             bas_apart=True,
             episodes=10,
@@ -176,7 +173,6 @@ CURVES = {
             points=(25, 50, 100, 200),
             whole=100,
             policies=50,
-            our_policies=50,
             seconds=(6.0, 9.0),
             bas_apart=False,
             episodes=10,
@@ -189,7 +185,6 @@ CURVES = {
             points=(50, 100, 200, 300),
             whole=300,
             policies=100,
-            our_policies=50,
             seconds=(5.0, 10.0),
             bas_apart=False,
             episodes=1,

@@ -1,9 +1,9 @@
-"""The tables of results in README.md and docs/exploring.md, made from the finished cells:
+"""The tables and numbers of results in README.md and in docs/, made from the finished cells:
 
-    python -m policyforest.paper.readme README.md docs/results
-    python -m policyforest.paper.readme docs/exploring.md docs/results
+    python -m policyforest.paper.readme docs/results README.md docs/exploring.md docs/ros.md docs/learning.md
 
-It replaces what stands between two marks in the file, and a test compares the two.
+It replaces what stands between marks in the pages, and a test compares. Numbers in sentences: see
+`policyforest.paper.quotes`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from policyforest.arguments import Floats
 from policyforest.files import replacing
 from policyforest.paper import STUDIES, online
+from policyforest.paper.quotes import with_quotes
 from policyforest.paper.statistics import mean_interval
 
 ONLINE = tuple(name for name in STUDIES if name in online.STUDIES and name != "planning-time")
@@ -91,10 +92,10 @@ def _interval(values: Floats) -> str:
 TABLES = {"results": table, "exploration": exploration_table}
 
 
-def with_table(text: str, out: Path) -> str:
-    """The text with each of its tables made anew."""
+def renewed(text: str, out: Path) -> str:
+    """The text with each of its tables and quotes made anew."""
     found = [name for name in TABLES if _mark(name) in text]
-    if not found:
+    if not found and "<!-- quote:" not in text:
         raise ValueError(f"text: lacks a mark such as {_mark('results')!r}")
     for name in found:
         before, _, rest = text.partition(_mark(name))
@@ -102,7 +103,7 @@ def with_table(text: str, out: Path) -> str:
         if not end:
             raise ValueError(f"text: lacks the mark {_end(name)!r}")
         text = "\n".join([before + _mark(name), "", *TABLES[name](out), "", _end(name) + after])
-    return text
+    return with_quotes(text, out)
 
 
 def _mark(name: str) -> str:
@@ -113,11 +114,11 @@ def _end(name: str) -> str:
     return f"<!-- end of {name} -->"
 
 
-def main(readme: str, out: str) -> None:
-    path = Path(readme)
-    text = with_table(path.read_text(), Path(out))
-    with replacing(path) as beside:
-        beside.write_text(text)
+def main(out: str, *pages: str) -> None:
+    made = {Path(page): renewed(Path(page).read_text(), Path(out)) for page in pages}
+    for path, text in made.items():
+        with replacing(path) as beside:
+            beside.write_text(text)
 
 
 if __name__ == "__main__":

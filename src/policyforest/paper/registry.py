@@ -46,6 +46,7 @@ SWING_UP = (
     "swing-up-mre-density-targets",
     "swing-up-mre-original-leaves",
     "swing-up-mre-original",
+    "swing-up-mre-our-final",
     "swing-up-random",
     "swing-up-greedy",
     "swing-up-epsilon-greedy",

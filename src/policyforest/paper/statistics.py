@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +17,8 @@ from policyforest.arguments import Floats, finite_array
 from policyforest.evaluation import interval_half_width
 
 RESAMPLES = 4_000
+LEVEL = 0.95
+MOST_DIVISIONS = 200_000
 FEWEST = 10
 """Values, with fewer of which the bootstrap is too narrow, and nothing is decided"""
 
@@ -59,6 +62,18 @@ def rank_direction(differences: ArrayLike) -> float:
     return float(signed.sum() / np.abs(signed).sum())
 
 
+def permutation(a: ArrayLike, b: ArrayLike) -> float:
+    """The two-sided p-value of the difference of two means: the share of all ways to divide the values into groups of
+    these sizes that set the means at least as far apart. Exact, so for few values only."""
+    one, other = finite_array("a", a, 1), finite_array("b", b, 1)
+    pooled, n = np.concatenate([one, other]), len(one)
+    if math.comb(len(pooled), n) > MOST_DIVISIONS:
+        raise ValueError(f"a, b: have {n} and {len(other)} values, too many to divide them in all ways")
+    sums = np.array([pooled[list(chosen)].sum() for chosen in combinations(range(len(pooled)), n)])
+    apart = np.abs(sums / n - (pooled.sum() - sums) / len(other))
+    return float(np.mean(apart >= apart[0] - 1e-12 * np.abs(pooled).max()))
+
+
 def mean_interval(values: ArrayLike) -> tuple[float, float]:
     """The 95% interval of a mean: the bootstrap's, which follows skewed returns; of fewer than ten values Student's,
     and of one value no more than that value."""
@@ -90,13 +105,21 @@ def _solve(below: Callable[[float], bool]) -> float:
 
 
 def bootstrap(
-    values: ArrayLike, statistic: Callable[[Floats], float] = lambda rows: float(np.mean(rows)), seed: int = 0
+    values: ArrayLike,
+    statistic: Callable[[Floats], float] = lambda rows: float(np.mean(rows)),
+    seed: int = 0,
+    level: float = LEVEL,
 ) -> tuple[float, float]:
-    """The 95% percentile interval of a statistic of the rows of `values`; rows are drawn with replacement."""
+    """The percentile interval of a statistic of the rows of `values`; rows are drawn with replacement."""
     rows = np.asarray(values, dtype=np.float64)
     if len(rows) == 0:
         raise ValueError("values: has no rows, must have at least one")
     generator = np.random.default_rng(seed)
     drawn = [statistic(rows[generator.integers(0, len(rows), len(rows))]) for _ in range(RESAMPLES)]
-    low, high = np.percentile(drawn, [2.5, 97.5])
+    return central(drawn, level)
+
+
+def central(drawn: ArrayLike, level: float = LEVEL) -> tuple[float, float]:
+    """The interval that leaves out (1 - level) / 2 of the values on either side."""
+    low, high = np.quantile(np.asarray(drawn, dtype=np.float64), [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
     return float(low), float(high)

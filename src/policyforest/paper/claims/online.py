@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from policyforest.arguments import Floats
 from policyforest.paper.exhibits.cells import Cells
-from policyforest.paper.statistics import bootstrap
+from policyforest.paper.statistics import RESAMPLES, bootstrap, central
 from policyforest.paper.verdicts import MARGIN, Claim, Finding, Ruling
 
-MRE, BATCH, SWING_UP = "pendulum-online-mre", "pendulum-6kg-paper", "swing-up-mre"
+MRE, BATCH = "pendulum-online-mre", "pendulum-6kg-paper"
+SWING_UP, OUR_FINAL, OURS = "swing-up-mre", "swing-up-mre-our-final", "swing-up-ours"
 WORST_SHARE, LARGE_SHARE = 0.10, 0.10
 """Of the policies, and of the gap to the limit"""
 PAPER_TRIALS = 10
+# Ten trials, the paper's number, decide neither claim, so we ran more, twice: three looks share the 5% of error.
+TRIALS = (PAPER_TRIALS, 30, 80)
+LEVEL = 1.0 - 0.05 / len(TRIALS)
 PAPER_WORST = -51.0
 """The worst policy of the paper's swing-up"""
 
@@ -22,25 +28,23 @@ def mre_equals_tuned_batch(cells: Cells) -> Finding:
     (low, high), margin = _difference(online, batch), MARGIN * abs(float(batch.mean()))
     evidence = (
         f"mean of MRE's {len(online)} trials {online.mean():.1f}, of the batch {batch.mean():.1f}; difference "
-        f"{online.mean() - batch.mean():+.1f} [{low:.1f}, {high:.1f}] (95% bootstrap over trials), margin {margin:.1f}"
+        f"{online.mean() - batch.mean():+.1f} [{low:.1f}, {high:.1f}] ({100 * LEVEL:.1f}% bootstrap over trials), "
+        f"margin {margin:.1f}"
     )
     beyond = "It is better than the batch, not equal to it. " if low > margin else ""
-    first = _comparable(*_difference(online[:PAPER_TRIALS], batch), margin)
-    note = (
-        f"{beyond}The paper: -171 online, -172 from a batch. Training episodes of ours end after 100 steps. "
-        f"The paper's number of trials, our first ten, says: {first}; we ran more for that reason."
-    )
+    looks = _looks(online, lambda first: _comparable(*_difference(first, batch), margin))
+    note = f"{beyond}The paper: -171 online, -172 from a batch. Training episodes of ours end after 100 steps. {looks}"
     return Finding(_comparable(low, high, margin), evidence, None, note)
 
 
 def _difference(online: Floats, batch: Floats) -> tuple[float, float]:
-    """The 95% bootstrap interval of the difference of two means; trials and policies are drawn apart."""
+    """The bootstrap interval of the difference of two means; trials and policies are drawn apart."""
     generator = np.random.default_rng(0)
     draws = [
-        generator.choice(online, len(online)).mean() - generator.choice(batch, len(batch)).mean() for _ in range(4_000)
+        generator.choice(online, len(online)).mean() - generator.choice(batch, len(batch)).mean()
+        for _ in range(RESAMPLES)
     ]
-    low, high = np.percentile(draws, [2.5, 97.5])
-    return float(low), float(high)
+    return central(draws, LEVEL)
 
 
 def _comparable(low: float, high: float, margin: float) -> Ruling:
@@ -57,17 +61,23 @@ def dropping_the_worst_helps(cells: Cells) -> Finding:
         pooled = np.sort(rows.ravel())
         return float((_without_worst(pooled).mean() - pooled.mean()) / (limit - pooled.mean()))
 
-    low, high = bootstrap(trials, closed)
+    low, high = bootstrap(trials, closed, level=LEVEL)
     pooled = np.sort(trials.ravel())
     evidence = (
         f"mean of {len(pooled)} policies {pooled.mean():.1f}, without the worst tenth "
         f"{_without_worst(pooled).mean():.1f}: {100 * closed(trials):.0f}% of the gap to the limit "
-        f"[{100 * low:.0f}%, {100 * high:.0f}%] (95% bootstrap "
+        f"[{100 * low:.0f}%, {100 * high:.0f}%] ({100 * LEVEL:.1f}% bootstrap "
         f"over {len(trials)} trials); needed: {100 * LARGE_SHARE:.0f}%"
     )
-    first = _helps(*bootstrap(trials[:PAPER_TRIALS], closed))
-    note = f"The paper's number of trials, our first ten, says: {first}; we ran more for that reason."
+    note = _looks(trials, lambda first: _helps(*bootstrap(first, closed, level=LEVEL)))
     return Finding(_helps(low, high), evidence, None, note)
+
+
+def _looks(trials: Floats, rule: Callable[[Floats], Ruling]) -> str:
+    """What the first trials alone would have said, and what follows from having looked more than once."""
+    earlier = ", ".join(f"the first {n}: {rule(trials[:n])}" for n in TRIALS[:-1] if n < len(trials))
+    shared = f"{len(TRIALS)} looks share the 5% of error, so each interval has {100 * LEVEL:.1f}%."
+    return f"Fewer trials alone say: {earlier}. {shared}" if earlier else shared
 
 
 def _without_worst(pooled: Floats) -> Floats:
@@ -87,10 +97,12 @@ def no_policy_below_the_paper_s(cells: Cells) -> Finding:
         f"worst of {trials.size} policies {trials.min():.1f} (paper: {PAPER_WORST:g}); share of policies below "
         f"{PAPER_WORST:g}: {100 * share:.0f}% [{100 * low:.0f}%, {100 * high:.0f}%] (95% bootstrap over trials)"
     )
+    means = {study: cells.values(study, "mean").mean() for study in (OUR_FINAL, SWING_UP, OURS)}
     note = (
-        "Its samples are the reason: given to our own planner they make policies of -48. The density ratio never says "
-        "that a place is known, so optimism does not end; and plans of 20 steps are as long as the swing-up itself. "
-        "The original knownness does no better; a trial each in MuJoCo, DART and Gazebo misses it by less "
+        f"Mostly its samples: our own learner makes policies of {means[OUR_FINAL]:.0f} of them ({OUR_FINAL}), "
+        f"the paper's of {means[SWING_UP]:.0f}; of our explorer's, ours makes {means[OURS]:.0f}. The density ratio "
+        "never says that a place is known, so optimism does not end; and plans of 20 steps are as long as the swing-up "
+        "itself. The original knownness does no better; a trial each in MuJoCo, DART and Gazebo misses it by less "
         "(table-engines)."
     )
     return Finding("confirmed" if trials.min() >= PAPER_WORST else "refuted", evidence, None, note)
@@ -115,7 +127,7 @@ CLAIMS = (
         "swing-up-policies",
         "On the swing-up no policy learned by MRE is worse than -51.",
         ("figure-online-swing-up", "figure-swing-up-episodes", "figure-exploration"),
-        (SWING_UP,),
+        (SWING_UP, OUR_FINAL, OURS),
         no_policy_below_the_paper_s,
         fewest=5,
     ),

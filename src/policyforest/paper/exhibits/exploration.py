@@ -20,6 +20,7 @@ EXPLORERS = {
     "swing-up-mre-density-targets": "MRE, paper's knownness only",
     "swing-up-mre-original-leaves": "MRE, paper's update only",
     "swing-up-mre": "MRE as in the paper",
+    "swing-up-mre-our-final": "MRE's samples, our learner",
     "swing-up-random": "random",
     "swing-up-greedy": "greedy",
     "swing-up-epsilon-greedy": "ε-greedy, 1 to 0.1",
