@@ -10,7 +10,7 @@ from policyforest.arguments import Floats
 from policyforest.paper.exhibits.cells import Cells
 from policyforest.paper.exhibits.style import LIMIT, nice_costs
 from policyforest.paper.statistics import mean_interval
-from policyforest.report.canvas import BLUE, INK, ORANGE, legend, matplotlib, panels, styled, whole_numbers
+from policyforest.report.canvas import BLUE, INK, ORANGE, legend, matplotlib, panels, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,11 +56,20 @@ def draw(cells: Cells, name: str) -> Figure:
         axes.xaxis.set_major_locator(matplotlib().ticker.FixedLocator(nice_costs(low, high)))
         axes.xaxis.set_major_formatter(matplotlib().ticker.FuncFormatter(lambda x, _: f"−{x:g}"))
         axes.xaxis.set_minor_locator(matplotlib().ticker.NullLocator())
-        axes.yaxis.set_major_locator(whole_numbers())
-        axes.set_ylabel("policies")
+        _scale_numbers(axes)
         legend(axes, loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=9)
     areas[-1].set_xlabel("mean return of a policy's episodes")
     return figure
+
+
+def _scale_numbers(axes: Axes) -> None:
+    """A logarithm from one policy on: of hundreds, the few that fail are what matters."""
+    axes.set_yscale("symlog", linthresh=1.0, linscale=0.4)
+    axes.yaxis.set_major_locator(matplotlib().ticker.FixedLocator([0, 1, 10, 100, 1000]))
+    axes.yaxis.set_major_formatter(matplotlib().ticker.FuncFormatter(lambda y, _: f"{y:g}"))
+    axes.yaxis.set_minor_locator(matplotlib().ticker.NullLocator())
+    axes.set_ylim(0.0, 1.4 * max(1.0, axes.get_ylim()[1]))
+    axes.set_ylabel("policies")
 
 
 def _draw_returns(axes: Axes, returns: Floats, bins: Floats, color: str) -> None:
