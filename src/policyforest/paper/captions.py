@@ -6,7 +6,7 @@ CURVE = (
     "the limit."
 )
 ONLINE = (
-    "How many policies have which return. Thick: the mean of the trials, with its 95% interval as a band; thin: "
+    "How many policies (a logarithm) have which return. Thick: the mean of the trials, its 95% interval a band; thin: "
     "the best and the worst policy; dotted: the paper; dashed: the limit."
 )
 

@@ -2,7 +2,7 @@
 
 Each trial makes ten policies from its samples; all are judged, and one is chosen by a few validation episodes. The rows
 of the table: "mean of 10" averages over the policies of a trial, "worst of 10" is the worst of them, and "chosen of 10"
-the one that validation keeps. At the scale "quick" a trial has fewer episodes and makes three policies.
+the one that validation keeps. At the scale "quick" a trial has fewer episodes and makes three policies or one.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ MOST_DRAWN = 200
 """Steps that are kept of the best and the worst episode, for their figures"""
 # A quick trial has this share of a trial's episodes, and takes this share of its time: a plan's time grows with them.
 QUICK_SHARE, QUICK_COST = 0.3, 0.08
+QUICK_OURS = 1
+"""Policies of a quick trial in the ablation, where ours learn from a model too and take a quarter of a minute each"""
 
 
 def explore_and_evaluate(
@@ -128,8 +130,9 @@ def plan_once(seed: int, *, samples: int, horizon: int) -> dict[str, Any]:
     return {"samples": len(data), "plan": {"return": float(np.median(seconds)), "steps": float(horizon)}}
 
 
-def _study(name: str, title: str, quick: int, full: int, seconds: float, **cell: Any) -> Study:
-    fewer = cell | {"episodes": int(QUICK_SHARE * cell["episodes"]), "evaluation_episodes": 3, "n_policies": 3}
+def _study(name: str, title: str, quick: int, full: int, seconds: float, quick_policies: int = 3, **cell: Any) -> Study:
+    fewer = cell | {"episodes": int(QUICK_SHARE * cell["episodes"]), "evaluation_episodes": 3}
+    fewer["n_policies"] = quick_policies
     short = Short(partial(explore_and_evaluate, **fewer), QUICK_COST * seconds)
     run = partial(explore_and_evaluate, **cell)
     return Study(name, title, run, {"quick": quick, "paper": full}, seconds, methods=METHODS, short=short)
@@ -205,7 +208,7 @@ STUDIES = {
         _study(
             "swing-up-mre-our-final",
             "Swing-up, MRE as in the paper, final policies by our settings",
-            *(1, 5, 400),
+            *(1, 5, 400, QUICK_OURS),
             agent="mre",
             final="ours",
             r_max=0.0,
@@ -224,7 +227,7 @@ STUDIES = {
         _study(
             "swing-up-random-our-planning",
             "Swing-up, 100 random episodes, final policies by our settings",
-            *(1, 5, 250),
+            *(1, 5, 250, QUICK_OURS),
             agent="random",
             planning="ours",
             **SWING_UP,
@@ -232,7 +235,7 @@ STUDIES = {
         _study(
             "swing-up-epsilon-greedy-our-planning",
             "Swing-up, epsilon-greedy, 1 to 0.1, planned by our settings",
-            *(1, 5, 200),
+            *(1, 5, 200, QUICK_OURS),
             agent="epsilon-greedy",
             planning="ours",
             **SWING_UP,
