@@ -251,7 +251,7 @@ def test_export_writes_onnx_beside_the_policy(policy_file: Path) -> None:
         (["--name", "1st"], "name: is '1st'"),
         (["--data", "samples.npz"], "--data: is samples.npz, must be left out without --distil"),
         (["--distil", "20", "--max-leaves", "20"], "only one of them can be given"),
-        (["--distil", "0"], "max_leaves: is 0"),
+        (["--distil", "0"], "--distil, --data: max_leaves: is 0"),
         (["--precision", "float16"], "precision: is 'float16'"),
         (["--style", "loops"], "style: is 'loops'"),
         (["--max-bytes", "100"], "max_bytes: is 100"),

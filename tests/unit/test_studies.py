@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -86,7 +87,9 @@ PAGES = {
 def test_the_tables_of_the_docs_are_made_from_the_results(page):
     root = Path(__file__).parents[2]
     text = (root / page).read_text()
-    assert readme.renewed(text, root / "docs" / "results") == text
+    stale = re.sub(r"(<!-- quote:[^>]*-->)[^<]*", r"\1-1", text)
+    for found in (text, stale):
+        assert readme.renewed(found, root / "docs" / "results") == text
     assert PAGES[page] in text
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -51,7 +52,7 @@ def test_the_bootstrap_covers_the_mean_and_is_repeatable() -> None:
     assert low == pytest.approx(values.mean() - half, abs=0.02)
     assert high == pytest.approx(values.mean() + half, abs=0.02)
     assert bootstrap(values) == (low, high)
-    wide_low, wide_high = bootstrap(values, level=0.99)
+    wide_low, wide_high = bootstrap(values, confidence=0.99)
     half = stats.norm.ppf(0.995) / 20
     assert (wide_low, wide_high) == pytest.approx((values.mean() - half, values.mean() + half), abs=0.03)
     assert wide_low < low < high < wide_high
@@ -170,6 +171,17 @@ def online(out: Path, bad: int, spread: float, number: int = 80) -> Cells:
     return Cells(out)
 
 
+def shares(out: Path) -> np.ndarray:
+    return np.array([row["returns"] for row in Cells(out).rows("pendulum-online-mre", "mean").values()])
+
+
+def gap_closed(trials: np.ndarray) -> float:
+    """An oracle: how much nearer to the limit the mean comes without the worst tenth."""
+    pooled = sorted(trials.ravel().tolist())
+    limit = Cells(RESULTS).limit("inverted-pendulum-6kg")
+    return 1 - (limit - np.mean(pooled[len(pooled) // 10 :])) / (limit - np.mean(pooled))
+
+
 @pytest.mark.parametrize(
     ("bad", "spread", "ruling"), [(40, 1.0, "confirmed"), (1, 1.0, "undecided"), (0, 0.1, "refuted")]
 )
@@ -177,8 +189,22 @@ def test_the_worst_tenth_counts_when_enough_trials_have_one(tmp_path, bad, sprea
     found = judge(claim("drop-the-worst"), online(tmp_path, bad, spread)).finding
     assert found.ruling == ruling
     assert "98.3% bootstrap over 80 trials" in found.evidence
+    low, high = bootstrap(shares(tmp_path), statistic=gap_closed, confidence=1 - 0.05 / 3)
+    assert f"[{100 * low:.0f}%, {100 * high:.0f}%]" in found.evidence
     assert "the first 10: " in found.note
     assert "the first 30: " in found.note
+
+
+@pytest.mark.parametrize(("batch", "ruling"), [(-130.0, "confirmed"), (-100.0, "refuted"), (-118.3, "undecided")])
+def test_comparable_means_that_an_interval_of_three_looks_excludes_a_loss(tmp_path, batch, ruling) -> None:
+    cells = online(tmp_path, bad=0, spread=5.0)
+    policies = np.random.default_rng(3).normal(batch, 5.0, 50)
+    write(tmp_path, "pendulum-6kg-paper", [{"fpf-pwl": {"return": value}} for value in policies.tolist()])
+    found = judge(claim("mre-untuned"), cells).finding
+    assert found.ruling == ruling
+    low, high = (float(x) for x in re.search(r"\[(\S+), (\S+)\] \(98.3%", found.evidence).groups())
+    error = np.hypot(cells.values("pendulum-online-mre", "mean").std() / 80**0.5, policies.std() / 50**0.5)
+    assert (high - low) / 2 == pytest.approx(stats.norm.ppf(1 - 0.05 / 6) * error, rel=0.1)
 
 
 def test_the_stored_results_confirm_what_they_should() -> None:

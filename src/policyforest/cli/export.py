@@ -81,7 +81,11 @@ def _as_one_tree(policy: Policy, distil: int | None, data: Path | None, max_leav
     if distil is not None and max_leaves is not None:
         raise ValueError(f"--distil, --max-leaves: are {distil} and {max_leaves}, only one of them can be given")
     if distil is not None:
-        return policy.distil(distil, None if data is None else load_transitions(data), n_jobs=-1)
+        samples = None if data is None else load_transitions(data)
+        try:
+            return policy.distil(distil, samples, n_jobs=-1)
+        except ValueError as error:
+            raise ValueError(f"--distil, --data: {error}") from error
     return policy if max_leaves is None else policy.simplify(max_leaves)
 
 

@@ -57,14 +57,16 @@ def _number(cells: Cells, study: str, what: str) -> float:
         if limit is None:
             raise ValueError(f"quote: the limit of {study!r} is not there")
         return limit
-    if study not in STUDIES or not cells.results(study):
-        raise ValueError(f"quote: {study!r} is no study with finished cells")
-    if what in WHAT:
-        return float(WHAT[what](cells, study))
-    if what.startswith(AGAINST):
-        other = what.removeprefix(AGAINST)
-        return permutation(cells.values(study, "mean"), cells.values(other, "mean"))
-    return float(_values(cells, study, what).mean())
+    other = what.removeprefix(AGAINST) if what.startswith(AGAINST) else study
+    for name in (study, other):
+        if name not in STUDIES or not cells.results(name):
+            raise ValueError(f"quote: {name!r} is no study with finished cells")
+    try:
+        if other != study:
+            return permutation(cells.values(study, "mean"), cells.values(other, "mean"))
+        return float(WHAT[what](cells, study) if what in WHAT else _values(cells, study, what).mean())
+    except (KeyError, ValueError) as error:
+        raise ValueError(f"quote: {study} has no {what!r}") from error
 
 
 def _values(cells: Cells, study: str, what: str) -> Floats:
@@ -72,5 +74,5 @@ def _values(cells: Cells, study: str, what: str) -> Floats:
     if all(isinstance(value, int | float) for value in held):
         return np.array(held, dtype=np.float64)
     if not cells.rows(study, what):
-        raise ValueError(f"quote: {study} has no {what!r}")
+        raise KeyError(what)
     return cells.values(study, what)

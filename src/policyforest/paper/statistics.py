@@ -17,7 +17,7 @@ from policyforest.arguments import Floats, finite_array
 from policyforest.evaluation import interval_half_width
 
 RESAMPLES = 4_000
-LEVEL = 0.95
+CONFIDENCE = 0.95
 MOST_DIVISIONS = 200_000
 FEWEST = 10
 """Values, with fewer of which the bootstrap is too narrow, and nothing is decided"""
@@ -108,7 +108,7 @@ def bootstrap(
     values: ArrayLike,
     statistic: Callable[[Floats], float] = lambda rows: float(np.mean(rows)),
     seed: int = 0,
-    level: float = LEVEL,
+    confidence: float = CONFIDENCE,
 ) -> tuple[float, float]:
     """The percentile interval of a statistic of the rows of `values`; rows are drawn with replacement."""
     rows = np.asarray(values, dtype=np.float64)
@@ -116,10 +116,10 @@ def bootstrap(
         raise ValueError("values: has no rows, must have at least one")
     generator = np.random.default_rng(seed)
     drawn = [statistic(rows[generator.integers(0, len(rows), len(rows))]) for _ in range(RESAMPLES)]
-    return central(drawn, level)
+    return central(drawn, confidence)
 
 
-def central(drawn: ArrayLike, level: float = LEVEL) -> tuple[float, float]:
-    """The interval that leaves out (1 - level) / 2 of the values on either side."""
-    low, high = np.quantile(np.asarray(drawn, dtype=np.float64), [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
+def central(drawn: ArrayLike, confidence: float = CONFIDENCE) -> tuple[float, float]:
+    """The interval that leaves out (1 - confidence) / 2 of the values on either side."""
+    low, high = np.quantile(np.asarray(drawn, dtype=np.float64), [(1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0])
     return float(low), float(high)

@@ -18,7 +18,7 @@ WORST_SHARE, LARGE_SHARE = 0.10, 0.10
 PAPER_TRIALS = 10
 # Ten trials, the paper's number, decide neither claim, so we ran more, twice: three looks share the 5% of error.
 TRIALS = (PAPER_TRIALS, 30, 80)
-LEVEL = 1.0 - 0.05 / len(TRIALS)
+CONFIDENCE = 1.0 - 0.05 / len(TRIALS)
 PAPER_WORST = -51.0
 """The worst policy of the paper's swing-up"""
 
@@ -28,7 +28,7 @@ def mre_equals_tuned_batch(cells: Cells) -> Finding:
     (low, high), margin = _difference(online, batch), MARGIN * abs(float(batch.mean()))
     evidence = (
         f"mean of MRE's {len(online)} trials {online.mean():.1f}, of the batch {batch.mean():.1f}; difference "
-        f"{online.mean() - batch.mean():+.1f} [{low:.1f}, {high:.1f}] ({100 * LEVEL:.1f}% bootstrap over trials), "
+        f"{online.mean() - batch.mean():+.1f} [{low:.1f}, {high:.1f}] ({100 * CONFIDENCE:.1f}% bootstrap over trials), "
         f"margin {margin:.1f}"
     )
     beyond = "It is better than the batch, not equal to it. " if low > margin else ""
@@ -44,7 +44,7 @@ def _difference(online: Floats, batch: Floats) -> tuple[float, float]:
         generator.choice(online, len(online)).mean() - generator.choice(batch, len(batch)).mean()
         for _ in range(RESAMPLES)
     ]
-    return central(draws, LEVEL)
+    return central(draws, CONFIDENCE)
 
 
 def _comparable(low: float, high: float, margin: float) -> Ruling:
@@ -61,22 +61,22 @@ def dropping_the_worst_helps(cells: Cells) -> Finding:
         pooled = np.sort(rows.ravel())
         return float((_without_worst(pooled).mean() - pooled.mean()) / (limit - pooled.mean()))
 
-    low, high = bootstrap(trials, closed, level=LEVEL)
+    low, high = bootstrap(trials, closed, confidence=CONFIDENCE)
     pooled = np.sort(trials.ravel())
     evidence = (
         f"mean of {len(pooled)} policies {pooled.mean():.1f}, without the worst tenth "
         f"{_without_worst(pooled).mean():.1f}: {100 * closed(trials):.0f}% of the gap to the limit "
-        f"[{100 * low:.0f}%, {100 * high:.0f}%] ({100 * LEVEL:.1f}% bootstrap "
+        f"[{100 * low:.0f}%, {100 * high:.0f}%] ({100 * CONFIDENCE:.1f}% bootstrap "
         f"over {len(trials)} trials); needed: {100 * LARGE_SHARE:.0f}%"
     )
-    note = _looks(trials, lambda first: _helps(*bootstrap(first, closed, level=LEVEL)))
+    note = _looks(trials, lambda first: _helps(*bootstrap(first, closed, confidence=CONFIDENCE)))
     return Finding(_helps(low, high), evidence, None, note)
 
 
 def _looks(trials: Floats, rule: Callable[[Floats], Ruling]) -> str:
     """What the first trials alone would have said, and what follows from having looked more than once."""
     earlier = ", ".join(f"the first {n}: {rule(trials[:n])}" for n in TRIALS[:-1] if n < len(trials))
-    shared = f"{len(TRIALS)} looks share the 5% of error, so each interval has {100 * LEVEL:.1f}%."
+    shared = f"{len(TRIALS)} looks share the 5% of error, so each interval has {100 * CONFIDENCE:.1f}%."
     return f"Fewer trials alone say: {earlier}. {shared}" if earlier else shared
 
 
