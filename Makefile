@@ -1,7 +1,7 @@
 # make demo   learn a pendulum controller from 100 random episodes, evaluate it, export it, write a report
 # make test   everything that CI runs
 # make bench  our times beside our peers'
-# make lint   ruff and mypy alone
+# make lint   ruff, mypy and the order of the packages (import-linter) alone
 # make test-embedded   exported C on emulated processors; installs cross compilers and emulators
 # make test-ros   the ROS node on a real ROS 1 network; installs ROS from Debian's packages
 # make test-gazebo   the swing-up in Gazebo; needs Debian and root, 11 minutes and 2.8 GB the first time
@@ -23,28 +23,28 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .PHONY: demo test test-cpp test-python test-embedded test-ros test-gazebo test-ray test-ecosystem docs quotes bench bench-export bench-scaling lint clean
 
 demo: $(VENV)/.installed
-	$(BIN)/python -m policyforest.demo
+	$(BIN)/python -m policyforest.cli.demo
 
 test: lint test-cpp test-python
 
 test-cpp: build/cpp/.passed build/cpp-sanitized/.passed
 
 test-python: $(VENV)/.installed
-	$(BIN)/python -m pytest -n 2 tests --ignore=tests/embedded --ignore=tests/ros --ignore=tests/cluster
+	$(BIN)/python -m pytest -n 2 tests --ignore=tests/embedded --ignore=tests/ros1 --ignore=tests/cluster
 
 test-embedded: $(VENV)/.installed
 	tests/embedded/install_tools.sh
 	POLICYFOREST_EMBEDDED=1 $(BIN)/python -m pytest -n 2 tests/embedded
 
 test-ros: $(VENV)/.installed
-	tests/ros/install_tools.sh
-	$(BIN)/python -m pytest tests/ros --ignore=tests/ros/test_gazebo.py
+	tests/ros1/install_tools.sh
+	$(BIN)/python -m pytest tests/ros1 --ignore=tests/ros1/test_gazebo.py
 
 # POLICYFOREST_GAZEBO says where Gazebo lives.
 test-gazebo: $(VENV)/.installed
-	tests/ros/install_tools.sh
+	tests/ros1/install_tools.sh
 	$(BIN)/policyforest gazebo setup --yes
-	$(BIN)/python -m pytest tests/ros/test_gazebo.py
+	$(BIN)/python -m pytest tests/ros1/test_gazebo.py
 
 test-ray: $(VENV)/.installed-ray
 	$(BIN)/python -m pytest tests/cluster
@@ -73,6 +73,7 @@ lint: $(VENV)/.installed
 	$(BIN)/ruff check src tests benchmarks
 	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
 
 clean:
 	rm -rf build $(VENV) $(VENV)-ecosystem site demo bench-results

@@ -29,7 +29,7 @@ from policyforest.export.emulators import (
     run,
 )
 from policyforest.export.host import HostDriver, run_tool
-from policyforest.methods import Learner
+from policyforest.learning.methods import Learner
 
 PENDULUM = "policyforest/InvertedPendulum6kg-v0"
 EMULATED, COLD_ROUNDS, COLD_CALLS = 300, 15, 100

@@ -19,7 +19,8 @@ import gymnasium as gym
 import numpy as np
 
 import policyforest as pf
-from policyforest.presets import environment_id, named_problem, paper
+from policyforest.environments.named_problems import environment_id, named_problem
+from policyforest.learning.presets import paper
 
 # Of Fitted Q Iteration; Car on the Hill is 20 steps from its goal.
 HORIZONS = {

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from measure import Row
-from policyforest.machine import processor
+from policyforest._support.machine import processor
 
 HEADINGS = ("what", "ours", "against", "theirs", "measured", "required", "")
 PACKAGES = ("policyforest", "numpy", "scikit-learn", "onnxruntime", "skl2onnx")

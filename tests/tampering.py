@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 
-from policyforest.tensor_files import DTYPES
+from policyforest._support.tensor_files import DTYPES
 
 TERABYTES = 2**43
 

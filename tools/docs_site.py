@@ -25,11 +25,18 @@ PUBLIC_MODULES = (
     "policyforest.exploration",
     "policyforest.export",
     "policyforest.paper",
+    "policyforest.presets",
     "policyforest.problems",
     "policyforest.readers",
     "policyforest.report.plots",
     "policyforest.sklearn",
     "policyforest.tensorboard",
+    # What the entry points above lead to.
+    "policyforest.data.readers",
+    "policyforest.environments.problems",
+    "policyforest.forest.estimator",
+    "policyforest.forest.executors",
+    "policyforest.report.tensorboard",
 )
 COPIED = {"contributing.md": "CONTRIBUTING.md", "changes.md": "CHANGELOG.md"}
 

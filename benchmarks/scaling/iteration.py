@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 import policyforest as pf
-from policyforest.executors import Executor, Processes, Ray, Threads
-from policyforest.q_progress import QProgress
+from policyforest.forest.executors import Executor, Processes, Ray, Threads
+from policyforest.learning.q_progress import QProgress
 
 
 def measure(samples: int, executor: str, workers: int, iterations: int, store: int | None) -> dict[str, Any]:

@@ -1,29 +1,32 @@
 """PolicyForest: continuous controllers learned from few samples by regression forests, run in a microsecond."""
 
+from policyforest import baselines as baselines  # registers their methods and kinds of policies
 from policyforest import executors as executors
-from policyforest import problems as problems  # registers the environments
-from policyforest.collection import collect, sample_uniform
-from policyforest.dynamics_forest import DynamicsForest, DynamicsModel, Resampling
-from policyforest.evaluation import Evaluation, evaluate
-from policyforest.explanation import Explanation
+from policyforest import problems as problems
+from policyforest._support.version import __version__
+from policyforest.data.readers import Log, LogWarning, as_transitions, read_log, read_transitions
+from policyforest.data.transitions import Transitions
+from policyforest.environments.collection import collect, sample_uniform
+from policyforest.environments.evaluation import Evaluation, evaluate
 from policyforest.exploration import (
     DisagreementExploration,
     MultiResolutionExploration,
     resume,
 )
-from policyforest.fitted_policy import FittedPolicyForest
-from policyforest.fitted_q import FittedQIteration, QIteration
-from policyforest.forests import BestActions, Forest, grow_forest
-from policyforest.inspection import ActionRange, Check, Sensitivity
-from policyforest.knownness import KnownnessForest, KnownnessLeaves
-from policyforest.offline_evaluation import CoverageWarning, OfflineEvaluation, evaluate_offline
-from policyforest.policy import Policy, PolicyInfo, Simplification
-from policyforest.policy_files import load
-from policyforest.q_function import GreedyPolicy, QFunction
-from policyforest.readers import Log, LogWarning, as_transitions, read_log, read_transitions
-from policyforest.transitions import Transitions
-
-__version__ = "0.1.0"
+from policyforest.forest.forest import BestActions, Forest
+from policyforest.forest.growing import grow_forest
+from policyforest.forest.knownness import KnownnessForest, KnownnessLeaves
+from policyforest.learning.dynamics_forest import DynamicsForest, DynamicsModel, Resampling
+from policyforest.learning.fitted_policy import FittedPolicyForest
+from policyforest.learning.fitted_q import FittedQIteration, QIteration
+from policyforest.learning.offline_evaluation import CoverageWarning, OfflineEvaluation, evaluate_offline
+from policyforest.learning.q_function import QFunction
+from policyforest.policy.explanation import Explanation
+from policyforest.policy.greedy_policy import GreedyPolicy
+from policyforest.policy.inspection import ActionRange, Check, Sensitivity
+from policyforest.policy.policy import Policy, Simplification
+from policyforest.policy.policy_files import load
+from policyforest.policy.policy_info import PolicyInfo
 
 __all__ = [
     "ActionRange",

@@ -1,135 +1,21 @@
-"""The benchmark problems by their short names, and the paper's settings for them.
+"""The benchmark problems by their short names, and the paper's settings for them."""
 
-The paper gives the policy's parameters (its Tables 1 and 2); those of the Q forest come from the authors'
-configurations. For Car on the Hill it gives none: there the settings are those with which its figure comes out.
+from policyforest.environments.named_problems import (
+    DISCOUNT,
+    PROBLEMS,
+    NamedProblem,
+    environment_id,
+    named_problem,
+)
+from policyforest.learning.presets import PAPER, PaperSettings, paper
 
-| problem | Q forest: k, n_min, M, V_min | H | discount | policy: k, n_min constant / linear, M, V_min |
-|---|---|---|---|---|
-| inverted-pendulum | 3, 1, 25, 1e-4 | 10 | 0.95 | 2, 17 / 125, 25, 1e-4 |
-| double-integrator | 3, 1, 25, 1e-4 | 10 | 0.98 | 2, 100 / 1500, 25, 1e-4 |
-| car-on-the-hill | 3, 1, 25, 0 | 30 | 0.95 | 2, 5 / 5, 25, 0 |
-
-All of them learn the policy on 10,000 uniform states, from the samples alone (no resampling) and with splits that are
-scored on y itself.
-"""
-
-from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import Literal
-
-from policyforest.arguments import one_of
-from policyforest.fitted_policy import FittedPolicyForest
-from policyforest.fitted_q import FittedQIteration
-from policyforest.growth_rules import LeafModel
-from policyforest.q_function import SearchMode
-
-DISCOUNT = 0.98
-"""For problems that have no name here."""
-
-
-@dataclass(frozen=True)
-class NamedProblem:
-    """A problem that is known by a short name."""
-
-    id: str
-    """Gymnasium's"""
-    discount: float
-    sampling: Literal["episodes", "uniform"] = "episodes"
-    """Where the paper takes its samples from: episodes of a random policy, or states and actions drawn uniformly"""
-
-
-PROBLEMS = {
-    "inverted-pendulum": NamedProblem("policyforest/InvertedPendulum-v0", 0.95),
-    "inverted-pendulum-6kg": NamedProblem("policyforest/InvertedPendulum6kg-v0", 0.95),
-    "double-integrator": NamedProblem("policyforest/DoubleIntegrator-v0", 0.98),
-    "car-on-the-hill": NamedProblem("policyforest/CarOnTheHill-v0", 0.95, "uniform"),
-    "swing-up": NamedProblem("policyforest/SwingUp-v0", 0.98),
-}
-
-
-@dataclass(frozen=True)
-class PaperSettings:
-    """What the paper (or its authors' code) sets for a problem; min_samples_leaf of the policy by leaf model."""
-
-    horizon: int
-    discount: float
-    max_leaves: int
-    min_variance: float
-    policy_min_samples_leaf: dict[LeafModel, int]
-
-
-PAPER = {
-    "inverted-pendulum": PaperSettings(10, 0.95, 50, 1e-4, {"constant": 17, "linear": 125}),
-    "double-integrator": PaperSettings(10, 0.98, 40, 1e-4, {"constant": 100, "linear": 1500}),
-    "car-on-the-hill": PaperSettings(30, 0.95, 50, 0.0, {"constant": 5, "linear": 5}),
-}
-
-
-def environment_id(problem: str) -> str:
-    """Gymnasium's id of a short name; any other text is taken for an id."""
-    return PROBLEMS[problem].id if problem in PROBLEMS else problem
-
-
-def named_problem(problem: str) -> NamedProblem:
-    """The problem of a short name or of an id, with the default discount where it has no name here."""
-    id = environment_id(problem)
-    known = {named.id: named for named in PROBLEMS.values()}
-    return known.get(id, NamedProblem(id, DISCOUNT))
-
-
-def paper(
-    problem: str,
-    leaf_model: LeafModel = "linear",
-    *,
-    action_search: SearchMode = "exact",
-    random_state: int = 0,
-    n_jobs: int | None = 1,
-) -> tuple[FittedQIteration, FittedPolicyForest]:
-    """The paper's learners for one of its three batch problems.
-
-    The arg max is exact where the paper's is of a pruned merge: it is faster and finds no smaller Q. With
-    `action_search="merged"` it is the paper's, with the number of leaves that the paper gives.
-
-    >>> q_learner, policy_learner = paper("double-integrator", "constant")
-    >>> q_learner.horizon, policy_learner.min_samples_leaf
-    (10, 100)
-    """
-    settings = PAPER[_paper_problem(problem)]
-    one_of("leaf_model", leaf_model, ("constant", "linear"))
-    q_learner = FittedQIteration(
-        discount=settings.discount,
-        horizon=settings.horizon,
-        n_estimators=25,
-        max_features=3,
-        min_samples_leaf=1,
-        min_variance=settings.min_variance,
-        score=None,
-        action_search=action_search,
-        max_leaves=settings.max_leaves,
-        resample=None,
-        random_state=random_state,
-        n_jobs=n_jobs,
-    )
-    policy_learner = FittedPolicyForest(
-        leaf_model=leaf_model,
-        n_states=10_000,
-        states="uniform",
-        n_estimators=25,
-        max_features=2,
-        min_samples_leaf=settings.policy_min_samples_leaf[leaf_model],
-        min_variance=settings.min_variance,
-        q_learner=q_learner,
-        random_state=random_state,
-        n_jobs=n_jobs,
-    )
-    return q_learner, policy_learner
-
-
-def _paper_problem(problem: str) -> str:
-    """The name under which the paper has a problem; both pendulums are one there."""
-    id = environment_id(problem)
-    for name in PAPER:
-        if id in (PROBLEMS[name].id, PROBLEMS[name].id.replace("-v0", "6kg-v0")):
-            return name
-    raise ValueError(f"problem: is {problem!r}, the paper has settings for {', '.join(PAPER)}")
+__all__ = [
+    "DISCOUNT",
+    "PAPER",
+    "PROBLEMS",
+    "NamedProblem",
+    "PaperSettings",
+    "environment_id",
+    "named_problem",
+    "paper",
+]

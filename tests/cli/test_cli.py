@@ -16,9 +16,9 @@ from typer.testing import CliRunner
 
 import policyforest as pf
 from policyforest.cli import main
-from policyforest.methods import with_problem
+from policyforest.learning.methods import with_problem
 from policyforest.paper import STUDIES
-from policyforest.policy_files import load
+from policyforest.policy.policy_files import load
 from stored import write_cell
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -297,7 +297,7 @@ def test_doctor_finds_this_installation_healthy() -> None:
 
 
 def test_doctor_fails_when_a_check_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    from policyforest import self_check
+    from policyforest.cli import self_check
 
     monkeypatch.setattr(self_check, "walk", lambda forest, x: 0.0)
     result = run("doctor", code=1)
@@ -439,7 +439,7 @@ def test_commands_are_quiet_in_a_pipe(tmp_path: Path) -> None:
 
 
 def test_demo_writes_its_policies_and_a_report_that_stands_alone(tmp_path: Path) -> None:
-    from policyforest.demo import demo
+    from policyforest.cli.demo import demo
 
     demo(tmp_path / "demo", episodes=20, evaluation_episodes=3)
     page = (tmp_path / "demo" / "report.html").read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from policyforest.cli import main
-from policyforest.policy_files import load
+from policyforest.policy.policy_files import load
 
 QUICK = ["learn", "double-integrator", "--episodes", "20", "--preset", "paper", "--jobs", "1"]
 

@@ -27,7 +27,7 @@ pytest.importorskip("ray")
 
 from ray.cluster_utils import Cluster  # noqa: E402
 
-from policyforest.executors import Ray  # noqa: E402
+from policyforest.forest.executors import Ray  # noqa: E402
 
 STORE = 100_000_000
 # Ray takes 127.0.0.1 for the address that other machines see; this one it leaves alone.

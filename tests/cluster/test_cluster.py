@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 import policyforest as pf
-from policyforest import forest_blocks
-from policyforest.executors import Ray
+from policyforest.forest import forest_blocks
+from policyforest.forest.executors import Ray
 from policyforest.paper import STUDIES, Study, run_studies
 
 KILLS = 10
@@ -74,7 +74,7 @@ def test_a_worker_that_dies_is_replaced(nodes, tmp_path):
 DRIVER = """
     import os, signal, sys
     import policyforest as pf
-    from policyforest import forest_blocks
+    from policyforest.forest import forest_blocks
     forest_blocks.BLOCK_SAMPLES, forest_blocks.BLOCK_STATES = 1, 500
     data = pf.sample_uniform("policyforest/DoubleIntegrator-v0", 6_000, seed=0)
     def die(progress):

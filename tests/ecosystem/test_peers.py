@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import policyforest as pf
-from policyforest.tensorboard import ELAPSED, EPISODE_SCALARS, ITERATION_SCALARS
+from policyforest.report.tensorboard import ELAPSED, EPISODE_SCALARS, ITERATION_SCALARS
 
 pytestmark = pytest.mark.ecosystem
 ENV = "policyforest/DoubleIntegrator-v0"

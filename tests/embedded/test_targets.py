@@ -94,7 +94,7 @@ def test_no_call_takes_more_instructions_than_the_bound(precision: str, style: s
 @pytest.fixture(scope="module")
 def pendulum() -> pf.Policy:
     """FPF:PWL on the pendulum, as the demo learns it."""
-    from policyforest.methods import Learner
+    from policyforest.learning.methods import Learner
 
     data = pf.collect(PENDULUM, episodes=100, seed=0)
     policy = Learner("fpf-pwl", PENDULUM, seed=0, n_jobs=-1).fit(data).policy

@@ -1,6 +1,6 @@
 """One model in several engines: ten seconds of random torque, against what Gazebo did with the same SDF file.
 
-The trajectories of Gazebo were recorded by `tests/ros/record_gazebo_trajectory.py`, whose docstring says how.
+The trajectories of Gazebo were recorded by `tests/ros1/record_gazebo_trajectory.py`, whose docstring says how.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from policyforest.forests import Forest
+from policyforest.forest.forest import Forest
 
 Floats = NDArray[np.float64]
 

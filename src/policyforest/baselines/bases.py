@@ -17,7 +17,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from policyforest._support.arguments import Floats
 
 MAX_FEATURES = 2_000
 """LSTDQ solves dense systems of (blocks * K)^2; a grid over many dimensions would never end."""

@@ -27,15 +27,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from policyforest.arguments import Floats, whole_number
+from policyforest._support.arguments import Floats, whole_number
+from policyforest._support.spaces import bounds
 from policyforest.baselines.bases import Basis, default_basis
 from policyforest.baselines.finite_actions import nearest_step
 from policyforest.baselines.least_squares import Decisions, Ints, policy_iteration
 from policyforest.baselines.linear_policy import LinearPolicy
 from policyforest.baselines.lspi import check_iteration, check_transitions, visited_box
-from policyforest.policy import PolicyInfo
-from policyforest.spaces import bounds
-from policyforest.transitions import Transitions
+from policyforest.data.transitions import Transitions
+from policyforest.policy.policy_info import PolicyInfo
 
 
 @dataclass(frozen=True)

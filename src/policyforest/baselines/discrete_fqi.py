@@ -14,16 +14,17 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Box
 
-from policyforest.arguments import Floats, finite_array, real_number, seed_number, whole_number
+from policyforest._support.arguments import Array, Floats, finite_array, real_number, seed_number, whole_number
+from policyforest._support.spaces import bounds, require_actions
+from policyforest.baselines.batch_policy import BatchPolicy
 from policyforest.baselines.finite_actions import action_grid
 from policyforest.baselines.lspi import check_transitions
-from policyforest.baselines.policy import BatchPolicy
-from policyforest.forests import Forest, grow_forest
-from policyforest.policy import PolicyInfo
-from policyforest.policy_parts import Array, Kind, Parts, forest_arrays, periodic_setting
-from policyforest.q_function import states_in_box
-from policyforest.spaces import bounds, require_actions
-from policyforest.transitions import Transitions
+from policyforest.data.transitions import Transitions
+from policyforest.forest.forest import Forest
+from policyforest.forest.growing import grow_forest
+from policyforest.forest.maximiser import states_in_box
+from policyforest.policy.policy_info import PolicyInfo
+from policyforest.policy.policy_parts import Parts, PolicyKind, forest_arrays, periodic_setting
 
 
 @dataclass(frozen=True)
@@ -134,4 +135,4 @@ def _unpack(parts: Parts) -> DiscretePolicy:
     return DiscretePolicy(forest, actions, parts.observation_space, parts.action_space, parts.periodic(), parts.info)
 
 
-DISCRETE_KIND = Kind(_pack, _unpack)
+DISCRETE_KIND = PolicyKind(_pack, _unpack)

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from policyforest.arguments import Floats, whole_number
+from policyforest._support.arguments import Floats, whole_number
 
 MOST_ACTIONS = 10_000
 

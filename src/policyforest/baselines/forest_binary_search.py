@@ -19,17 +19,18 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Box
 
-from policyforest.arguments import Floats, real_number, seed_number, whole_number
+from policyforest._support.arguments import Array, Floats, real_number, seed_number, whole_number
+from policyforest._support.spaces import bounds, require_actions
+from policyforest.baselines.batch_policy import BatchPolicy
 from policyforest.baselines.binary_action_search import binary_decisions, step_sizes
 from policyforest.baselines.discrete_fqi import action_values
 from policyforest.baselines.lspi import check_transitions
-from policyforest.baselines.policy import BatchPolicy
-from policyforest.forests import Forest, grow_forest
-from policyforest.policy import PolicyInfo
-from policyforest.policy_parts import Array, Kind, Parts, forest_arrays, periodic_setting
-from policyforest.q_function import states_in_box
-from policyforest.spaces import bounds, require_actions
-from policyforest.transitions import Transitions
+from policyforest.data.transitions import Transitions
+from policyforest.forest.forest import Forest
+from policyforest.forest.growing import grow_forest
+from policyforest.forest.maximiser import states_in_box
+from policyforest.policy.policy_info import PolicyInfo
+from policyforest.policy.policy_parts import Parts, PolicyKind, forest_arrays, periodic_setting
 
 DOWN_AND_UP = np.array([[0.0], [1.0]])
 
@@ -151,4 +152,4 @@ def _unpack(parts: Parts) -> ForestBinarySearchPolicy:
     )
 
 
-FOREST_SEARCH_KIND = Kind(_pack, _unpack)
+FOREST_SEARCH_KIND = PolicyKind(_pack, _unpack)

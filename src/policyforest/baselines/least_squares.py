@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from policyforest.arguments import Floats
+from policyforest._support.arguments import Floats
 from policyforest.baselines.bases import Features
 
 Ints = NDArray[np.int64]

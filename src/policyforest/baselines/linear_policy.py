@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 
 from gymnasium.spaces import Box
 
-from policyforest.arguments import Floats
+from policyforest._support.arguments import Floats
 from policyforest.baselines.bases import Basis, Features
+from policyforest.baselines.batch_policy import BatchPolicy
 from policyforest.baselines.least_squares import Progress
-from policyforest.baselines.policy import BatchPolicy
-from policyforest.policy import PolicyInfo
+from policyforest.policy.policy_info import PolicyInfo
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from policyforest.arguments import Floats, real_number, whole_number
+from policyforest._support.arguments import Floats, real_number, whole_number
+from policyforest._support.spaces import bounds
 from policyforest.baselines.bases import Basis, default_basis
 from policyforest.baselines.finite_actions import action_grid, nearest_action
 from policyforest.baselines.least_squares import Decisions, policy_iteration
 from policyforest.baselines.linear_policy import LinearPolicy
-from policyforest.policy import PolicyInfo
-from policyforest.spaces import bounds
-from policyforest.transitions import Transitions
+from policyforest.data.transitions import Transitions
+from policyforest.policy.policy_info import PolicyInfo
 
 
 @dataclass(frozen=True)

@@ -6,15 +6,16 @@ import math
 from dataclasses import asdict
 from typing import Any
 
-from policyforest.arguments import LARGEST, box_array, finite_array, real_number, whole_number
+from policyforest._support.arguments import LARGEST, Array, box_array, finite_array, real_number, whole_number
+from policyforest._support.spaces import bounds, require_actions, require_observations
 from policyforest.baselines.bases import MAX_FEATURES, Basis, PolynomialBasis, RadialBasis
 from policyforest.baselines.binary_action_search import BinarySearchPolicy
 from policyforest.baselines.discrete_fqi import DISCRETE_KIND, DiscretePolicy
 from policyforest.baselines.forest_binary_search import FOREST_SEARCH_KIND, ForestBinarySearchPolicy
 from policyforest.baselines.least_squares import Progress
 from policyforest.baselines.lspi import LSPIPolicy
-from policyforest.policy_parts import Array, Kind, Parts
-from policyforest.spaces import bounds, require_actions, require_observations
+from policyforest.policy.policy_files import register_kinds
+from policyforest.policy.policy_parts import Parts, PolicyKind
 
 
 def _pack_search(policy: BinarySearchPolicy) -> tuple[dict[str, Array], dict[str, Any]]:
@@ -106,9 +107,11 @@ def _progress(value: Any) -> Progress:
     raise ValueError(f"its progress is {value!r}, must have n_iterations and converged")
 
 
-BASELINE_KINDS: dict[str, Kind] = {
-    BinarySearchPolicy.kind: Kind(_pack_search, _unpack_search),
-    LSPIPolicy.kind: Kind(_pack_lspi, _unpack_lspi),
-    DiscretePolicy.kind: DISCRETE_KIND,
-    ForestBinarySearchPolicy.kind: FOREST_SEARCH_KIND,
-}
+register_kinds(
+    {
+        BinarySearchPolicy.kind: PolicyKind(_pack_search, _unpack_search),
+        LSPIPolicy.kind: PolicyKind(_pack_lspi, _unpack_lspi),
+        DiscretePolicy.kind: DISCRETE_KIND,
+        ForestBinarySearchPolicy.kind: FOREST_SEARCH_KIND,
+    }
+)

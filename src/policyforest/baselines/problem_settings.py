@@ -21,7 +21,7 @@ from dataclasses import replace
 from policyforest.baselines.bases import PolynomialBasis, RadialBasis
 from policyforest.baselines.binary_action_search import BinaryActionSearch
 from policyforest.baselines.forest_binary_search import ForestBinaryActionSearch
-from policyforest.presets import PROBLEMS, environment_id, named_problem
+from policyforest.environments.named_problems import PROBLEMS, environment_id, named_problem
 
 SETTINGS: dict[str, BinaryActionSearch | ForestBinaryActionSearch] = {
     "inverted-pendulum": ForestBinaryActionSearch(horizon=20),

@@ -2,6 +2,9 @@
 ros | gazebo``.
 
 What a user got wrong is one line on standard error and the exit code 2; ``--debug`` shows where it arose.
+
+May import: `_support`, `data`, `forest`, `environments`, `policy`, `learning`, `exploration`, `baselines`, `report`,
+`export`, `ros`, `paper`.
 """
 
 from __future__ import annotations
@@ -93,7 +96,7 @@ main = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from policyforest import __version__
+        from policyforest._support.version import __version__
 
         print(f"policyforest {__version__}")
         raise typer.Exit

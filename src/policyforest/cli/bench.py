@@ -9,9 +9,9 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from policyforest.arguments import Floats, one_of
+from policyforest._support.arguments import Floats, one_of
 from policyforest.cli.output import Json, Seed, note, print_json, print_pairs
-from policyforest.collection import collect
+from policyforest.environments.collection import collect
 from policyforest.export.comparisons import comparisons
 from policyforest.export.emulators import CORTEX_M4F
 from policyforest.export.probing import uniform_states
@@ -23,8 +23,8 @@ from policyforest.export.timing import (
     cortex_m4f_instructions,
     python_times,
 )
-from policyforest.policy import Policy
-from policyforest.policy_files import load
+from policyforest.policy.policy import Policy
+from policyforest.policy.policy_files import load
 
 STATES = 1_000
 

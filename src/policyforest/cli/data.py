@@ -9,7 +9,7 @@ import typer
 
 from policyforest.cli import log_options as options
 from policyforest.cli.output import Json, note, print_json, print_pairs
-from policyforest.readers import Description, read_log
+from policyforest.data.readers import Description, read_log
 
 
 def data(

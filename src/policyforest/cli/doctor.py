@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 import typer
 
 from policyforest.cli.output import Json, print_json, print_pairs, print_table, progress
-from policyforest.self_check import self_check
+from policyforest.cli.self_check import self_check
 
 REQUIRED = ("policyforest", "numpy", "gymnasium", "safetensors", "typer", "rich")
 # What is needed for what, and the extra that brings it ("": an installation of its own).

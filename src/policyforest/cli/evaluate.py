@@ -7,15 +7,15 @@ from typing import Annotated, Any
 
 import typer
 
-from policyforest.action_time import action_time
 from policyforest.cli.output import Json, Seed, print_json, print_pairs, progress
 from policyforest.cli.problems import Problem, open_environment
-from policyforest.collection import collect
-from policyforest.episodes import id_from_file
-from policyforest.evaluation import Evaluation
-from policyforest.evaluation import evaluate as play
-from policyforest.policy_files import load
-from policyforest.presets import environment_id
+from policyforest.environments.collection import collect
+from policyforest.environments.episodes import id_from_file
+from policyforest.environments.evaluation import Evaluation
+from policyforest.environments.evaluation import evaluate as play
+from policyforest.environments.named_problems import environment_id
+from policyforest.policy.action_time import action_time
+from policyforest.policy.policy_files import load
 
 PolicyFile = Annotated[Path, typer.Argument(metavar="POLICY", help="A .pforest file.")]
 

@@ -9,14 +9,14 @@ from typing import Annotated, Any
 
 import typer
 
-from policyforest.arguments import whole_number
+from policyforest._support.arguments import whole_number
 from policyforest.cli.output import Jobs, Json, Seed, note, print_json, print_pairs, progress
 from policyforest.cli.problems import PROBLEM_HELP, open_environment
-from policyforest.evaluation import evaluate
+from policyforest.environments.evaluation import evaluate
+from policyforest.environments.named_problems import named_problem
 from policyforest.exploration import EXPLORERS, EpisodeReport, ExploringAgent, make_agent, resume
-from policyforest.methods import with_problem
-from policyforest.policy_files import SUFFIX
-from policyforest.presets import named_problem
+from policyforest.learning.methods import with_problem
+from policyforest.policy.policy_files import SUFFIX
 
 EVALUATION_EPISODES = 10
 
@@ -115,7 +115,7 @@ class EpisodeTable:
         self._quiet, self._begun, self._best = quiet, False, float("-inf")
         self._board: Any = None
         if tensorboard is not None:
-            from policyforest.tensorboard import TensorBoard
+            from policyforest.report.tensorboard import TensorBoard
 
             self._board = TensorBoard(tensorboard)
 

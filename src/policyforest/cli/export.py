@@ -11,11 +11,11 @@ import typer
 
 from policyforest.cli.evaluate import PolicyFile
 from policyforest.cli.output import Json, print_json, print_pairs
+from policyforest.data.transition_files import load_transitions
 from policyforest.export import CExport, Precision, Style, export_c, export_onnx
 from policyforest.export.int16 import list_lost
-from policyforest.policy import Policy, Simplification
-from policyforest.policy_files import load
-from policyforest.transition_files import load_transitions
+from policyforest.policy.policy import Policy, Simplification
+from policyforest.policy.policy_files import load
 
 
 class Target(StrEnum):

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from policyforest.arguments import one_of
+from policyforest._support.arguments import one_of
 from policyforest.cli.examples import epilog
 from policyforest.cli.once import Once
 from policyforest.cli.output import Json, note, print_json, print_pairs

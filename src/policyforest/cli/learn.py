@@ -10,17 +10,17 @@ from typing import Annotated, Any
 
 import typer
 
+from policyforest._support.labels import ACTION_NAMES, STATE_NAMES
 from policyforest.cli import log_options as options
 from policyforest.cli.output import Jobs, Json, Progress, Seed, note, print_json, print_pairs, progress, training_curves
 from policyforest.cli.problems import Problem, open_environment
-from policyforest.collection import collect, sample_uniform
-from policyforest.fitted_q import QIteration
-from policyforest.methods import METHODS, Learned, Learner, with_problem
-from policyforest.policy_files import SUFFIX
-from policyforest.presets import named_problem
-from policyforest.readers import read_log
-from policyforest.report.labels import ACTION_NAMES, STATE_NAMES
-from policyforest.transitions import Transitions
+from policyforest.data.readers import read_log
+from policyforest.data.transitions import Transitions
+from policyforest.environments.collection import collect, sample_uniform
+from policyforest.environments.named_problems import named_problem
+from policyforest.learning.fitted_q import QIteration
+from policyforest.learning.methods import METHODS, Learned, Learner, with_problem
+from policyforest.policy.policy_files import SUFFIX
 
 # Whichever comes first, where nothing is said.
 DEFAULT_EPISODES, DEFAULT_STEPS, DEFAULT_SAMPLES = 100, 10_000, 10_000
@@ -195,7 +195,7 @@ def _fit(learner: Learner, transitions: Transitions, shown: Progress) -> Learned
     if learner.method in ("bas", "fqi-discrete"):
         shown.stage(f"learning by {learner.method}")
     else:
-        shown.iterations(learner.learners()[0])
+        shown.iterations(learner.learners[0])
     return learner.fit(transitions)
 
 

@@ -18,8 +18,8 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from policyforest.fitted_q import FittedQIteration, QIteration
-    from policyforest.q_progress import QProgress
+    from policyforest.learning.fitted_q import FittedQIteration, QIteration
+    from policyforest.learning.q_progress import QProgress
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same result.")]
@@ -154,7 +154,7 @@ def training_curves(folder: Path | None) -> Iterator[Callable[[QIteration], None
     if folder is None:
         yield lambda iteration: None
         return
-    from policyforest.tensorboard import TensorBoard
+    from policyforest.report.tensorboard import TensorBoard
 
     with TensorBoard(folder) as written:
         yield written

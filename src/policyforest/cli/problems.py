@@ -8,8 +8,8 @@ import gymnasium as gym
 import typer
 from gymnasium.error import NameNotFound, NamespaceNotFound, VersionNotFound
 
-from policyforest.episodes import Environment
-from policyforest.presets import PROBLEMS, environment_id
+from policyforest.environments.episodes import Environment
+from policyforest.environments.named_problems import PROBLEMS, environment_id
 
 PROBLEM_HELP = f"{', '.join(PROBLEMS)}, or any Gymnasium id."
 Problem = Annotated[str | None, typer.Argument(metavar="PROBLEM", help=PROBLEM_HELP)]

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from policyforest.arguments import one_of, threads
+from policyforest._support.arguments import one_of, threads
 from policyforest.cli.output import Json, note, print_json, print_table
-from policyforest.executors import Executor, Processes, Ray, Threads
+from policyforest.forest.executors import Executor, Processes, Ray, Threads
 
 if TYPE_CHECKING:
     from policyforest.paper.cells import Study

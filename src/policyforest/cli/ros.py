@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from policyforest.arguments import one_of, real_number, whole_number
+from policyforest._support.arguments import one_of, real_number, whole_number
 from policyforest.cli.examples import epilog
 from policyforest.cli.explore import EpisodeTable
 from policyforest.cli.once import Once
@@ -41,7 +41,7 @@ def run(
     json: Json = False,
 ) -> None:
     """Run POLICY on a robot, until Ctrl-C. The last thing that is published is the safe action."""
-    from policyforest.policy_files import load
+    from policyforest.policy.policy_files import load
     from policyforest.ros.config import load_config
     from policyforest.ros.control import require_fit
     from policyforest.ros.node import Node
@@ -81,7 +81,7 @@ def explore(
     json: Json = False,
 ) -> None:
     """Learn on a robot from nothing: explore, plan while it is brought back, and keep every episode."""
-    from policyforest.policy_files import SUFFIX
+    from policyforest.policy.policy_files import SUFFIX
     from policyforest.ros.config import load_config
     from policyforest.ros.explore import RobotExploration, require_episodes
 

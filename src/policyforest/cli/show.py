@@ -9,13 +9,13 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from policyforest._support.labels import ACTION_NAMES, STATE_NAMES, labels_told
+from policyforest._support.spaces import bounds
 from policyforest.cli.evaluate import PolicyFile
 from policyforest.cli.output import Json, note, one_line, print_json, print_pairs
-from policyforest.policy_files import load
-from policyforest.report.labels import ACTION_NAMES, STATE_NAMES, labels_told
+from policyforest.data.transition_files import load_transitions
+from policyforest.policy.policy_files import load
 from policyforest.report.state_slice import state_box
-from policyforest.spaces import bounds
-from policyforest.transition_files import load_transitions
 
 # Branch and bound over more dimensions can take minutes.
 MOST_DIMENSIONS = 3

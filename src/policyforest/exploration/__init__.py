@@ -1,4 +1,7 @@
-"""Online learning: agents that explore, plan between episodes, control in real time, and survive being killed."""
+"""Online learning: agents that explore, plan between episodes, control in real time, and survive being killed.
+
+May import: `_support`, `data`, `forest`, `environments`, `policy`, `learning`.
+"""
 
 from policyforest.exploration.agent import ExploringAgent
 from policyforest.exploration.agents import (

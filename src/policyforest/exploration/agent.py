@@ -21,9 +21,10 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import ArrayLike
 
-from policyforest.arguments import Floats, whole_number
-from policyforest.episodes import Episode, random_streams
-from policyforest.executors.interface import Executor
+from policyforest._support.arguments import Floats, whole_number
+from policyforest._support.settings import result_settings
+from policyforest.data.transitions import Transitions
+from policyforest.environments.episodes import Episode, random_streams
 from policyforest.exploration.explorers import Behaviour, Explorer, Kind, uniform_action
 from policyforest.exploration.loop import learn
 from policyforest.exploration.planner import Plan, PlanInput, Planner, checked_r_max, knownness_box
@@ -31,10 +32,10 @@ from policyforest.exploration.problem import Problem, System
 from policyforest.exploration.recorder import Recorder
 from policyforest.exploration.run_directory import EpisodeReport, RunDirectory
 from policyforest.exploration.selection import Learned, best_by_validation, best_on_samples, policies
-from policyforest.fitted_policy import FittedPolicyForest
-from policyforest.knownness import KnownnessForest
-from policyforest.policy import Policy, result_settings
-from policyforest.transitions import Transitions
+from policyforest.forest.executors.interface import Executor
+from policyforest.forest.knownness import KnownnessForest
+from policyforest.learning.fitted_policy import FittedPolicyForest
+from policyforest.policy.policy import Policy
 
 
 class ExploringAgent:

@@ -8,15 +8,15 @@ from __future__ import annotations
 import os
 from typing import Any, Literal
 
-from policyforest.arguments import one_of
+from policyforest._support.arguments import one_of
+from policyforest.environments.named_problems import DISCOUNT, named_problem
 from policyforest.exploration.agent import ExploringAgent
 from policyforest.exploration.explorers import EXPLORERS, EpsilonSchedule, Explorer, explorer
 from policyforest.exploration.planner import OptimisticValue, Planner, Update
 from policyforest.exploration.problem import Problem, System
-from policyforest.fitted_policy import FittedPolicyForest
-from policyforest.fitted_q import FittedQIteration
-from policyforest.knownness import Form
-from policyforest.presets import DISCOUNT, named_problem
+from policyforest.forest.knownness import Form
+from policyforest.learning.fitted_policy import FittedPolicyForest
+from policyforest.learning.fitted_q import FittedQIteration
 
 # Of our own planning. A part of the box is known when it is as dense as so many points spread evenly.
 ENOUGH_POINTS = 1_000.0

@@ -19,11 +19,11 @@ from typing import Literal
 import numpy as np
 from gymnasium.spaces import Box
 
-from policyforest.arguments import Floats, one_of, real_number, whole_number
-from policyforest.episodes import uniform_actions
-from policyforest.policy import Policy
-from policyforest.q_function import states_in_box
-from policyforest.spaces import bounds
+from policyforest._support.arguments import Floats, one_of, real_number, whole_number
+from policyforest._support.spaces import bounds
+from policyforest.environments.episodes import uniform_actions
+from policyforest.forest.maximiser import states_in_box
+from policyforest.policy.policy import Policy
 
 Kind = Literal["random", "plain", "optimistic"]
 # Episodes after which half of them are optimistic. MountainCar's goal took 1 to 7 optimistic episodes (7 seeds).

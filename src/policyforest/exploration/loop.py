@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import gymnasium as gym
 import numpy as np
 
-from policyforest.arguments import whole_number
-from policyforest.episodes import random_streams
+from policyforest._support.arguments import whole_number
+from policyforest.environments.episodes import random_streams
 from policyforest.exploration.run_directory import EpisodeReport
 
 if TYPE_CHECKING:

@@ -20,15 +20,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from policyforest.arguments import Floats, one_of, real_number
-from policyforest.fitted_policy import FittedPolicyForest
-from policyforest.fitted_q import FittedQIteration, Optimism
-from policyforest.forests import Forest
-from policyforest.knownness import Form, KnownnessForest
-from policyforest.policy import Policy, plain_settings, result_settings
-from policyforest.q_function import QFunction
-from policyforest.spaces import bounds
-from policyforest.transitions import Transitions
+from policyforest._support.arguments import Floats, one_of, real_number
+from policyforest._support.settings import plain_settings, result_settings
+from policyforest._support.spaces import bounds
+from policyforest.data.transitions import Transitions
+from policyforest.forest.forest import Forest
+from policyforest.forest.knownness import Form, KnownnessForest
+from policyforest.learning.fitted_policy import FittedPolicyForest
+from policyforest.learning.fitted_q import FittedQIteration, Optimism
+from policyforest.learning.q_function import QFunction
+from policyforest.policy.policy import Policy
 
 Update = Literal["leaves", "targets"]
 OptimisticValue = Literal["discounted", "printed"]

@@ -12,10 +12,10 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.spaces import Box
 from numpy.typing import ArrayLike
 
-from policyforest.arguments import Floats, box_array
-from policyforest.episodes import Episode, EpisodePlayer
-from policyforest.spaces import bounds, box_from_json, box_to_json, require_actions, require_observations
-from policyforest.transitions import Transitions
+from policyforest._support.arguments import Floats, box_array
+from policyforest._support.spaces import bounds, box_from_json, box_to_json, require_actions, require_observations
+from policyforest.data.transitions import Transitions
+from policyforest.environments.episodes import Episode, EpisodePlayer
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from policyforest.arguments import Floats, finite_array
-from policyforest.episodes import Episode
+from policyforest._support.arguments import Floats, finite_array
+from policyforest._support.spaces import bounds
+from policyforest.environments.episodes import Episode
 from policyforest.exploration.problem import Problem
-from policyforest.spaces import bounds
 
 
 class Recorder:

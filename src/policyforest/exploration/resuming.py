@@ -9,15 +9,15 @@ from typing import Any
 
 import gymnasium as gym
 
-from policyforest.episodes import id_from_file
+from policyforest._support.files import differences
+from policyforest.environments.episodes import id_from_file
 from policyforest.exploration.agent import ExploringAgent
 from policyforest.exploration.explorers import EpsilonSchedule, Explorer
 from policyforest.exploration.planner import Planner
 from policyforest.exploration.problem import Problem
 from policyforest.exploration.run_directory import RunDirectory
-from policyforest.files import differences
-from policyforest.fitted_policy import FittedPolicyForest
-from policyforest.fitted_q import FittedQIteration
+from policyforest.learning.fitted_policy import FittedPolicyForest
+from policyforest.learning.fitted_q import FittedQIteration
 
 
 def resume(

@@ -21,11 +21,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from policyforest.arguments import Floats
-from policyforest.episodes import Episode
+from policyforest._support.arguments import Array, Floats
+from policyforest._support.files import array_digest, flush, locked, replacing
+from policyforest._support.tensor_files import read_arrays, read_header, write_tensors
+from policyforest.environments.episodes import Episode
 from policyforest.exploration.explorers import Kind
-from policyforest.files import array_digest, flush, locked, replacing
-from policyforest.tensor_files import Array, read_arrays, read_header, write_tensors
 
 FORMAT = "policyforest run"
 VERSION = 1

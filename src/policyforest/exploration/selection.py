@@ -9,14 +9,14 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from policyforest.arguments import whole_number
-from policyforest.evaluation import evaluate
-from policyforest.executors.interface import Executor, Threads
-from policyforest.fitted_policy import FittedPolicyForest
-from policyforest.fitted_q import FittedQIteration
-from policyforest.fitted_q_evaluation import FittedQEvaluation
-from policyforest.policy import Policy
-from policyforest.transitions import Transitions
+from policyforest._support.arguments import whole_number
+from policyforest.data.transitions import Transitions
+from policyforest.environments.evaluation import evaluate
+from policyforest.forest.executors.interface import Executor, Threads
+from policyforest.learning.fitted_policy import FittedPolicyForest
+from policyforest.learning.fitted_q import FittedQIteration
+from policyforest.learning.fitted_q_evaluation import FittedQEvaluation
+from policyforest.policy.policy import Policy
 
 # Validation must not use the episodes that a policy is judged by afterwards.
 VALIDATION_SEED = 1_000_003

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from policyforest.arguments import one_of, whole_number
+from policyforest._support.arguments import one_of, whole_number
 from policyforest.export.branches import require_shallow
 from policyforest.export.c_text import header_facts, recorded_rows, source_facts
 from policyforest.export.directory import write_directory
@@ -25,8 +25,8 @@ from policyforest.export.names import require_name
 from policyforest.export.probing import probing_states
 from policyforest.export.program import PRECISIONS, STYLES, Precision, Program, Style, float_program
 from policyforest.export.table import Table, make_table
-from policyforest.float32_policy import Float32Policy, float32_policy
-from policyforest.policy import Policy
+from policyforest.policy.float32_policy import Float32Policy, float32_policy
+from policyforest.policy.policy import Policy
 
 # Bytes of code on a Cortex-M4F (-Os), measured: the loop over a table, and what nested ifs take.
 LOOP_BYTES = 320

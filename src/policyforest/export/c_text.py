@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from policyforest._support.labels import labels_of
+from policyforest._support.spaces import bounds
 from policyforest.export.branches import forest_function, tree_functions
 from policyforest.export.int16 import list_lost
 from policyforest.export.names import comment
 from policyforest.export.program import CodeForest, Program
 from policyforest.export.table import Table
-from policyforest.policy import Policy
-from policyforest.report.labels import labels_of
-from policyforest.spaces import bounds
+from policyforest.policy.policy import Policy
 
 if TYPE_CHECKING:
     from policyforest.export.c import CExport
@@ -26,7 +26,7 @@ WIDTH = 118
 
 def header_facts(policy: Policy, program: Program, export: CExport) -> dict[str, Any]:
     """What the header, the README and the example say of the policy."""
-    from policyforest import __version__
+    from policyforest._support.version import __version__
 
     info = policy.info
     problem = comment(info.problem) or "an unnamed problem"

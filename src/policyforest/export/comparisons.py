@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from policyforest.forests import Forest
-from policyforest.policy import Policy
+from policyforest.forest.forest import Forest
+from policyforest.policy.policy import Policy
 
 
 def comparisons(policy: Policy, states: ArrayLike) -> NDArray[np.int64]:

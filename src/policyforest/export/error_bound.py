@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from policyforest.arguments import Floats
+from policyforest._support.arguments import Floats
 from policyforest.export.int16 import QuantisedForest, QuantisedPolicy, Quantiser
 from policyforest.export.leaf_boxes import LeafBoxes
 from policyforest.export.probing import threshold_states, uniform_states
 from policyforest.export.program import forest_models
-from policyforest.float32_policy import rounded_down
-from policyforest.forests import Forest
+from policyforest.forest.forest import Forest
+from policyforest.policy.float32_policy import rounded_down
 
 # Roundings of the last operations, float32, relative to the largest number in them.
 FLOAT_SLACK = 2.0**-21

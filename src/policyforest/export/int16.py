@@ -17,13 +17,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from policyforest.arguments import Floats
+from policyforest._support.angles import turned_within
+from policyforest._support.arguments import Floats
+from policyforest._support.spaces import bounds
 from policyforest.export.leaf_boxes import LeafBoxes, leaf_boxes
 from policyforest.export.program import CodeForest, Program, code_tree, forest_models
-from policyforest.float32_policy import Singles, inwards, rounded_down
-from policyforest.forests import Forest
-from policyforest.policy import Policy
-from policyforest.spaces import bounds
+from policyforest.forest.forest import Forest
+from policyforest.policy.float32_policy import Singles, inwards, rounded_down
+from policyforest.policy.policy import Policy
 
 LOWEST, HIGHEST = -32768, 32767
 LARGEST_LEAF = 32767
@@ -144,10 +145,9 @@ def quantise(policy: Policy) -> QuantisedPolicy:
 
 def wrapped(x: Singles, lo: np.float32, hi: np.float32) -> Singles:
     """x moved by whole turns into [lo, hi], in float32."""
-    length = hi - lo
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        moved = x - length * np.floor((x - lo) / length)
-    return np.where((x >= lo) & (x <= hi), x, np.clip(moved, lo, hi))
+        moved: Singles = turned_within(x, lo, hi)
+    return moved
 
 
 def _cells(x: Singles, lo: Singles, scale: Singles) -> NDArray[np.int64]:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from policyforest.arguments import Floats
-from policyforest.forests import Forest
+from policyforest._support.arguments import Floats
+from policyforest.forest.forest import Forest
 
 
 @dataclass(frozen=True)

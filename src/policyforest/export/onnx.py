@@ -17,13 +17,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from policyforest._support.files import replacing
+from policyforest._support.labels import labels_of
+from policyforest._support.spaces import bounds
 from policyforest.export.program import forest_models
-from policyforest.files import replacing
-from policyforest.float32_policy import Float32Policy, float32_policy
-from policyforest.forests import Forest
-from policyforest.policy import Policy, info_dict
-from policyforest.report.labels import labels_of
-from policyforest.spaces import bounds
+from policyforest.forest.forest import Forest
+from policyforest.policy.float32_policy import Float32Policy, float32_policy
+from policyforest.policy.policy import Policy
+from policyforest.policy.policy_info import info_dict
 
 OPSET, ML_OPSET = 17, 3
 """Of the default operators and of ai.onnx.ml: what onnxruntime 1.12 and later read"""
@@ -75,7 +76,7 @@ def _model(policy: Policy) -> Any:
         from onnx import TensorProto, checker, helper
     except ImportError as error:
         raise ImportError("onnx: is not installed; pip install 'policyforest[onnx]'") from error
-    from policyforest import __version__
+    from policyforest._support.version import __version__
 
     single = float32_policy(policy)
     graph = _Graph()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from policyforest.arguments import Floats
-from policyforest.policy import Policy
+from policyforest._support.arguments import Floats
+from policyforest.policy.policy import Policy
 
 # Stands for the side of an unbounded box: states beyond it are reached by no threshold in practice.
 FAR = 1e3

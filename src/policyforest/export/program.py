@@ -14,8 +14,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from policyforest.arguments import Floats
-from policyforest.forests import Forest
+from policyforest._support.arguments import Floats
+from policyforest.forest.forest import Forest
 
 Precision = Literal["float64", "float32", "int16"]
 """The numbers that exported C computes with."""

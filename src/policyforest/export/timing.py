@@ -10,15 +10,15 @@ from pathlib import Path
 
 import numpy as np
 
-from policyforest.action_time import action_time
-from policyforest.arguments import Floats
+from policyforest._support.arguments import Floats
 from policyforest.export.c import export_c
 from policyforest.export.comparisons import comparisons
 from policyforest.export.emulators import CORTEX_M4F, build, exported, run
 from policyforest.export.host import HostDriver, HostPolicy
 from policyforest.export.probing import uniform_states
 from policyforest.export.program import Precision, Style
-from policyforest.policy import Policy
+from policyforest.policy.action_time import action_time
+from policyforest.policy.policy import Policy
 
 ROUNDS = 7
 COLD_CALLS, COLD_CALLS_PYTHON = 300, 40

@@ -1,4 +1,8 @@
-"""The paper's results and our own beside them: studies by name, run by ``policyforest reproduce``."""
+"""The paper's results and our own beside them: studies by name, run by ``policyforest reproduce``.
+
+May import: `_support`, `data`, `forest`, `environments`, `policy`, `learning`, `exploration`, `baselines`, `report`,
+`export`, `ros`.
+"""
 
 from policyforest.paper import batch, compare, engines, limits, online, portraits, times
 from policyforest.paper.cells import Study, run_studies

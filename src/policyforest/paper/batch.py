@@ -13,13 +13,13 @@ from typing import Any
 
 import gymnasium as gym
 
-from policyforest.collection import collect, sample_uniform
-from policyforest.evaluation import evaluate
-from policyforest.methods import BASELINES, Learner
+from policyforest.data.transitions import Transitions
+from policyforest.environments.collection import collect, sample_uniform
+from policyforest.environments.evaluation import evaluate
+from policyforest.environments.named_problems import named_problem
+from policyforest.learning.methods import BASELINES, Learner
+from policyforest.learning.q_function import QFunction
 from policyforest.paper.cells import Study
-from policyforest.presets import named_problem
-from policyforest.q_function import QFunction
-from policyforest.transitions import Transitions
 
 EVALUATION_SEED = 1
 

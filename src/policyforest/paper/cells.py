@@ -15,9 +15,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
-from policyforest.executors import Executor, Processes, Threads
-from policyforest.files import replacing
-from policyforest.machine import processor
+from policyforest._support.files import replacing
+from policyforest._support.machine import processor
+from policyforest.forest.executors import Executor, Processes, Threads
 from policyforest.paper.stored_cells import Result, read_cell
 
 EXTRAS = {"compare": ("torch", "stable_baselines3")}
@@ -102,7 +102,7 @@ Cell = tuple[Study, int, str]
 
 def run_cell(cell: Cell, n_jobs: int = 1) -> dict[str, Any]:
     """Computes one cell, wherever this runs; its seconds are those of one thread, so it takes no more."""
-    from policyforest import __version__
+    from policyforest._support.version import __version__
 
     study, seed, scale = cell
     started = time.process_time()

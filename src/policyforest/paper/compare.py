@@ -18,16 +18,16 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from policyforest.action_time import action_time
-from policyforest.arguments import Floats
-from policyforest.collection import collect
-from policyforest.evaluation import evaluate
-from policyforest.extras import import_extra
-from policyforest.methods import Learner
+from policyforest._support.arguments import Floats
+from policyforest._support.extras import import_extra
+from policyforest.data.transitions import Transitions
+from policyforest.environments.collection import collect
+from policyforest.environments.evaluation import evaluate
+from policyforest.environments.named_problems import named_problem
+from policyforest.learning.methods import Learner
 from policyforest.paper.cells import Short, Study
-from policyforest.policy import Policy
-from policyforest.presets import named_problem
-from policyforest.transitions import Transitions
+from policyforest.policy.action_time import action_time
+from policyforest.policy.policy import Policy
 
 EVALUATION_SEED = 1
 TREE_LEAVES = 500

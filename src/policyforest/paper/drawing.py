@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from policyforest.files import replacing
+from policyforest._support.files import replacing
 from policyforest.paper.exhibits.cells import Cells
 from policyforest.paper.registry import EXHIBITS, Exhibit
 

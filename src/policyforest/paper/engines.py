@@ -12,10 +12,10 @@ from typing import Any
 
 import gymnasium as gym
 
-from policyforest.evaluation import evaluate
+from policyforest.environments.evaluation import evaluate
+from policyforest.environments.named_problems import named_problem
 from policyforest.paper.cells import Study
 from policyforest.paper.online import EVALUATION_SEED, METHODS, trial
-from policyforest.presets import named_problem
 
 ENGINES: dict[str, tuple[str, dict[str, Any]]] = {
     "mujoco": ("policyforest/SwingUp-v0", {"backend": "mujoco"}),

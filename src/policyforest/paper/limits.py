@@ -17,12 +17,12 @@ import numpy as np
 from gymnasium.spaces import Box
 
 import policyforest._core as _core
-from policyforest.arguments import Floats, one_of, threads
-from policyforest.evaluation import Evaluation, evaluate
+from policyforest._support.arguments import Floats, one_of, threads
+from policyforest.environments.evaluation import Evaluation, evaluate
+from policyforest.environments.named_problems import environment_id
+from policyforest.environments.problems.native import NativeProblem
 from policyforest.paper.cells import Study
-from policyforest.policy import PolicyInfo
-from policyforest.presets import environment_id
-from policyforest.problems.native import NativeProblem
+from policyforest.policy.policy_info import PolicyInfo
 
 # Equally likely noises that stand for the uniform one.
 NOISES = 7

@@ -15,16 +15,16 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from policyforest.collection import collect
-from policyforest.episodes import EpisodePlayer
-from policyforest.evaluation import evaluate
+from policyforest.environments.collection import collect
+from policyforest.environments.episodes import EpisodePlayer
+from policyforest.environments.evaluation import evaluate
+from policyforest.environments.named_problems import named_problem
 from policyforest.exploration import make_agent, resume
 from policyforest.exploration.agents import paper_planner
 from policyforest.exploration.planner import PlanInput, knownness_box
 from policyforest.exploration.selection import VALIDATION_SEED
 from policyforest.paper.cells import Short, Study
-from policyforest.policy import Policy
-from policyforest.presets import named_problem
+from policyforest.policy.policy import Policy
 
 METHODS = ("mean", "worst", "chosen")
 N_POLICIES = 10

@@ -13,15 +13,15 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from policyforest.episodes import Episode, EpisodePlayer
+from policyforest.data.transitions import Transitions
+from policyforest.environments.episodes import Episode, EpisodePlayer
+from policyforest.environments.named_problems import named_problem
 from policyforest.exploration import make_agent
-from policyforest.methods import LearnedPolicy, Learner, with_problem
+from policyforest.learning.methods import LearnedPolicy, Learner, with_problem
+from policyforest.learning.q_function import QFunction
 from policyforest.paper.batch import gather
 from policyforest.paper.cells import Short, Study
-from policyforest.presets import named_problem
-from policyforest.q_function import QFunction
 from policyforest.report.maps import policy_maps
-from policyforest.transitions import Transitions
 
 # (problem, how it is learned): a cell each, by their numbers.
 PORTRAITS = (

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from policyforest.arguments import Floats
+from policyforest._support.arguments import Floats
 from policyforest.paper import STUDIES
 from policyforest.paper.exhibits.cells import Cells
 from policyforest.paper.statistics import permutation

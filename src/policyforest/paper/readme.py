@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from policyforest.arguments import Floats
-from policyforest.files import replacing
+from policyforest._support.arguments import Floats
+from policyforest._support.files import replacing
 from policyforest.paper import STUDIES, online
 from policyforest.paper.quotes import with_quotes
 from policyforest.paper.statistics import mean_interval

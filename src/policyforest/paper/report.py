@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
+from policyforest.environments.named_problems import named_problem
 from policyforest.paper import drawing, summary
 from policyforest.paper.captions import CAPTIONS
 from policyforest.paper.claims import verdicts
 from policyforest.paper.exhibits.cells import Cells
 from policyforest.paper.registry import EXHIBITS, Exhibit
 from policyforest.paper.verdicts import Verdict
-from policyforest.presets import named_problem
 from policyforest.report import interactive, page
 from policyforest.report.maps import Maps
 

@@ -13,8 +13,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from policyforest.arguments import Floats, finite_array
-from policyforest.evaluation import interval_half_width
+from policyforest._support.arguments import Floats, finite_array
+from policyforest.environments.evaluation import interval_half_width
 
 RESAMPLES = 4_000
 CONFIDENCE = 0.95

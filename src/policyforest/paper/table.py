@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from policyforest.files import replacing
-from policyforest.machine import processor
+from policyforest._support.files import replacing
+from policyforest._support.machine import processor
 from policyforest.paper import STUDIES
 from policyforest.paper.cells import Study
 from policyforest.paper.claims import verdicts
@@ -93,7 +93,7 @@ def _returns_row(study: Study, method: str, results: list[Result]) -> dict[str, 
 
 def made_by(scale: str) -> dict[str, str]:
     """The machine, the version and the date."""
-    from policyforest import __version__
+    from policyforest._support.version import __version__
 
     return {
         "scale": scale,

@@ -7,12 +7,12 @@ from typing import Any
 
 import gymnasium as gym
 
-from policyforest.action_time import action_time
-from policyforest.collection import collect
-from policyforest.methods import Learner
+from policyforest.environments.collection import collect
+from policyforest.environments.named_problems import environment_id
+from policyforest.learning.methods import Learner
+from policyforest.learning.q_function import QFunction
 from policyforest.paper.cells import Study
-from policyforest.presets import environment_id
-from policyforest.q_function import QFunction
+from policyforest.policy.action_time import action_time
 
 PROBLEM = "double-integrator"
 METHODS = ("fqi", "fpf-pwc", "fpf-pwl")

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec
 
-from policyforest.extras import import_extra
-from policyforest.files import replacing
+from policyforest._support.extras import import_extra
+from policyforest._support.files import replacing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

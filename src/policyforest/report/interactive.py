@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from policyforest.extras import import_extra
-from policyforest.files import replacing
-from policyforest.report.labels import labels_for
+from policyforest._support.extras import import_extra
+from policyforest._support.files import replacing
+from policyforest._support.labels import labels_for
 from policyforest.report.maps import Maps
 from policyforest.report.page import STYLE
 

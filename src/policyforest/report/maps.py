@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from policyforest.arguments import Floats, whole_number
-from policyforest.knownness import KnownnessForest
-from policyforest.report.labels import labels_of
+from policyforest._support.arguments import Floats, whole_number
+from policyforest._support.labels import labels_of
+from policyforest._support.spaces import bounds
+from policyforest.data.transitions import Transitions
+from policyforest.forest.knownness import KnownnessForest
 from policyforest.report.state_slice import StateSlice, slice_of, state_box
-from policyforest.spaces import bounds
-from policyforest.transitions import Transitions
 
 RESOLUTION, SLICES = 51, 9
 DIGITS = 3
@@ -131,7 +131,7 @@ def _action_map(policy: Any, plane: StateSlice, states: Sequence[str], name: str
 
 
 def _q_maps(policy: Any, q: Any, plane: StateSlice, action: str) -> list[Layered]:
-    from policyforest.q_function import states_in_box
+    from policyforest.forest.maximiser import states_in_box
 
     forest, n_states = q.forest, len(plane.fixed)
     periodic = getattr(policy, "periodic", {})

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-from policyforest.files import replacing
+from policyforest._support.files import replacing
 
 STYLE = """
 body { font: 16px/1.55 system-ui, sans-serif; color: #33383f; max-width: 60rem; margin: 2.5rem auto; padding: 0 1rem }

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from policyforest.arguments import Floats
+from policyforest._support.arguments import Floats
+from policyforest._support.labels import Labels, labels_for, labels_of
+from policyforest._support.spaces import bounds
 from policyforest.report.canvas import (
     BLUE,
     FAINT,
@@ -25,16 +27,14 @@ from policyforest.report.canvas import (
     styled,
     whole_numbers,
 )
-from policyforest.report.labels import Labels, labels_for, labels_of
 from policyforest.report.state_slice import StateSlice, slice_of
-from policyforest.spaces import bounds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from policyforest.fitted_q import QIteration
-    from policyforest.transitions import Transitions
+    from policyforest.data.transitions import Transitions
+    from policyforest.learning.fitted_q import QIteration
 
 __all__ = ["episode_figure", "learning_figure", "png_bytes", "policy_figure", "returns_figure", "save_png"]
 

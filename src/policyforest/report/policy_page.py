@@ -10,11 +10,11 @@ from typing import Any
 import gymnasium as gym
 import gymnasium.error
 
-from policyforest.episodes import EpisodePlayer, id_from_file
+from policyforest._support.spaces import bounds
+from policyforest.data.transitions import Transitions
+from policyforest.environments.episodes import EpisodePlayer, id_from_file
 from policyforest.report import interactive, page
 from policyforest.report.maps import Maps, policy_maps
-from policyforest.spaces import bounds
-from policyforest.transitions import Transitions
 
 STEPS_SHOWN = 300
 EPISODE_SEED = 1

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from policyforest.arguments import Floats, finite_array, whole_number
-from policyforest.spaces import bounds
+from policyforest._support.arguments import Floats, finite_array, whole_number
+from policyforest._support.spaces import bounds
 
 
 @dataclass(frozen=True)

@@ -9,4 +9,7 @@
 | `recording` | every decision in a bag or MCAP file, and back to Transitions |
 | `simulator` | the swing-up as a robot of its own process |
 | `gazebo` | the same in Gazebo, in a Debian of its own |
+
+May import: `_support`, `data`, `forest`, `environments`, `policy`, `learning`, `exploration`, `baselines`, `report`,
+`export`.
 """

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from policyforest.arguments import Floats
+from policyforest._support.arguments import Floats
 from policyforest.ros.config import RobotConfig
 from policyforest.ros.transport import JointSample
 

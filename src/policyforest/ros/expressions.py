@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from policyforest.expressions import Expression
+from policyforest._support.formulas import Expression
 
 
 class Formula:

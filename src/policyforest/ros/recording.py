@@ -35,9 +35,9 @@ from typing import Any
 
 import numpy as np
 
-from policyforest.arguments import Floats
-from policyforest.extras import import_extra
-from policyforest.readers.recordings import FORMAT, PREFIX
+from policyforest._support.arguments import Floats
+from policyforest._support.extras import import_extra
+from policyforest.data.readers.recordings import FORMAT, PREFIX
 from policyforest.ros.config import RobotConfig
 from policyforest.ros.control import Decision
 from policyforest.ros.reward import Judge

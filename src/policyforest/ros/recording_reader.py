@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Box
 
-from policyforest.arguments import Floats
-from policyforest.extras import import_extra
-from policyforest.readers.recordings import FORMAT, PREFIX
+from policyforest._support.arguments import Floats
+from policyforest._support.extras import import_extra
+from policyforest.data.readers.recordings import FORMAT, PREFIX
+from policyforest.data.transitions import Transitions
 from policyforest.ros.recording import LEAD, TYPES
 from policyforest.ros.reward import Judge
-from policyforest.transitions import Transitions
 
 Reward = Callable[[Floats, Floats, Floats], tuple[float, bool]]
 """(state, action, next state) → (reward, whether it is terminal)"""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from policyforest.arguments import Floats
+from policyforest._support.arguments import Floats
 from policyforest.ros.config import NEXT, EpisodeSettings, RobotConfig
 
 

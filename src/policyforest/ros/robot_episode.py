@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 
-from policyforest.arguments import Floats
+from policyforest._support.arguments import Floats
 from policyforest.ros.config import EpisodeSettings, RobotConfig
 from policyforest.ros.control import FaultError, StateReader
 from policyforest.ros.transport import JointSample, Transport

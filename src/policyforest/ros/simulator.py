@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from policyforest import _core
-from policyforest.arguments import Floats
+from policyforest._support.arguments import Floats
 from policyforest.ros.transport import JointSample, Transport
 
 CONTROL_STEP = 0.1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from policyforest.arguments import Floats
+from policyforest._support.arguments import Floats
 from policyforest.paper.exhibits import steps
 from policyforest.paper.exhibits.cells import Cells
 from policyforest.paper.statistics import bootstrap, share_interval, wilcoxon

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from policyforest.arguments import Floats
+from policyforest._support.arguments import Floats
 from policyforest.paper.batch import CURVES, Curve
 from policyforest.paper.exhibits.cells import Cells
 from policyforest.paper.statistics import bootstrap, wilcoxon

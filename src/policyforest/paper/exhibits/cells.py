@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from policyforest.arguments import Floats
+from policyforest._support.arguments import Floats
 from policyforest.paper import STUDIES
 from policyforest.paper.stored_cells import Result
 

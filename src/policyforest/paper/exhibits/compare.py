@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from policyforest.arguments import Floats
+from policyforest._support.arguments import Floats
 from policyforest.paper.compare import STOPS, study_name
 from policyforest.paper.exhibits.cells import Cells
 from policyforest.paper.exhibits.performance import draw_line

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from policyforest.arguments import Floats
+from policyforest._support.arguments import Floats
 from policyforest.paper.batch import ALL, CURVES, Curve
 from policyforest.paper.exhibits.cells import Cells
 from policyforest.paper.exhibits.style import LIMIT, LOOKS, PAPER_MARK, Look, cost_axis, means_and_bars

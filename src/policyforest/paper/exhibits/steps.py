@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from policyforest.arguments import Floats
+from policyforest._support.arguments import Floats
 from policyforest.paper.exhibits.cells import Cells
 from policyforest.paper.exhibits.style import LIMIT, LOOKS
 from policyforest.report.canvas import FAINT, INK, panels, styled, whole_numbers

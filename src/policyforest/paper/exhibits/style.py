@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from policyforest.arguments import Floats
+from policyforest._support.arguments import Floats
 from policyforest.paper.statistics import mean_interval
 from policyforest.report.canvas import BLUE, FAINT, GREEN, INK, ORANGE, matplotlib
 

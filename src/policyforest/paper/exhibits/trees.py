@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from policyforest.forests import Forest
+from policyforest.forest.forest import Forest
 from policyforest.paper.exhibits.cells import Cells
 from policyforest.report.canvas import BLUE, INK, panels, styled
 

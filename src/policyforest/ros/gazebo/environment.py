@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from policyforest.arguments import real_number
-from policyforest.problems.swing_up import SwingUp
-from policyforest.problems.swing_up_engine import Floats
+from policyforest._support.arguments import Floats, real_number
+from policyforest.environments.problems.swing_up import SwingUp
 from policyforest.ros.gazebo.rod import GazeboRod
 
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 from xmlrpc.client import ServerProxy
 
-from policyforest.files import replacing
-from policyforest.problems.swing_up_dart import MODEL
+from policyforest._support.files import replacing
+from policyforest.environments.problems.swing_up_dart import MODEL
 from policyforest.ros.gazebo.setup import PLUGIN_FOLDER, Installation, require_root
 from policyforest.ros.rospy_transport import ImpatientTransport
 

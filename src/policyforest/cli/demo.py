@@ -1,0 +1,165 @@
+"""``make demo``: from random episodes to a controller, a file and a report, in less than two minutes.
+
+    python -m policyforest.cli.demo [--output demo] [--episodes 100]
+
+Learns to balance a pole on a cart of 6 kg from 100 episodes of a random policy (about 500 samples) with the default
+settings, plays 50 episodes, turns the forest into a single tree, and writes both policies, the tree as C, and
+report.html.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from policyforest.cli.output import print_table, progress
+from policyforest.data.transitions import Transitions
+from policyforest.environments.collection import collect
+from policyforest.environments.evaluation import Evaluation, evaluate
+from policyforest.learning.methods import Learned, Learner
+from policyforest.policy.action_time import action_time
+from policyforest.policy.policy import Policy
+
+PROBLEM = "policyforest/InvertedPendulum6kg-v0"
+TREE_LEAVES = 1_000
+PAPER, LIMIT = -172.0, -120.5
+"""Mean return of the paper's FPF:PWL after 100 episodes, and of dynamic programming (`policyforest.paper.limits`)"""
+
+CAPTION = (
+    "Undiscounted returns of episodes of at most 3,000 steps (5 minutes). Ours are of this one run, the interval over "
+    "its episodes; another seed gives another policy. The paper's is the mean of 50 policies."
+)
+COLUMNS = ("controller", "mean return", "95% interval", "worst", "best", "µs an action")
+INTRODUCTION = (
+    "A pole of 2 kg stands on a cart of 6 kg. Ten times a second the controller sees the pole's angle and speed and "
+    "chooses a force of up to 50 N; noise of up to 10 N is added to it. An episode ends with -1000 when the pole falls "
+    "or turns faster than 2 rad/s. The learner is told the ranges of states and forces and the discount, 0.95; all "
+    "else it knows from the samples."
+)
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A policy of the demo with what was measured of it."""
+
+    name: str
+    policy: Policy
+    result: Evaluation
+    microseconds: float
+
+    def row(self) -> tuple[str, ...]:
+        low, high = self.result.interval
+        figures = (f"{self.result.mean:.1f}", f"[{low:.1f}, {high:.1f}]", f"{self.result.worst:.1f}")
+        return (self.name, *figures, f"{self.result.best:.1f}", f"{self.microseconds:.2f}")
+
+
+def demo(
+    output: Annotated[Path, typer.Option(help="The folder for the policies and the report.")] = Path("demo"),
+    episodes: Annotated[int, typer.Option(help="Random episodes to learn from.")] = 100,
+    evaluation_episodes: Annotated[int, typer.Option(help="Episodes to play.")] = 50,
+    seed: Annotated[int, typer.Option(help="Of samples, forests and episodes.")] = 0,
+) -> None:
+    """Learn to balance a pole from random episodes, evaluate it, and write a report."""
+    started = time.perf_counter()
+    output.mkdir(parents=True, exist_ok=True)
+    with progress() as shown:
+        shown.stage("collecting samples")
+        data = collect(PROBLEM, episodes=episodes, seed=seed)
+        learner = Learner("fpf-pwl", PROBLEM, seed=seed, n_jobs=-1, callback=shown.iteration)
+        shown.iterations(learner.learners[0])
+        learned = learner.fit(data)
+        assert isinstance(learned.policy, Policy)
+        shown.stage("playing episodes")
+        forest = measured(
+            f"forest of {len(learned.policy.forests[0])} trees", learned.policy, evaluation_episodes, seed
+        )
+        tree = measured("one tree", learned.policy.simplify(TREE_LEAVES), evaluation_episodes, seed)
+        shown.stage("writing the report")
+        forest.policy.save(output / "pendulum.pforest")
+        tree.policy.save(output / "pendulum-tree.pforest")
+        exported = tree.policy.export_c(output / "pendulum-c", "float32", name="pendulum")
+        write_report(output, data, learned, (forest, tree))
+    print_table(
+        f"Balance a pole, learned from {data.n_episodes} random episodes", COLUMNS, rows((forest, tree)), COLUMNS[1:]
+    )
+    print(CAPTION)
+    print(f"Saved pendulum.pforest, pendulum-tree.pforest, policy.png and report.html in {output}/,")
+    print(f"and the tree as C99, {exported.n_bytes:,} bytes, in {exported.directory}/ (make test)", end=" ")
+    print(f"({time.perf_counter() - started:.0f} s in all).")
+
+
+def measured(name: str, policy: Policy, episodes: int, seed: int) -> Contender:
+    result = evaluate(policy, PROBLEM, episodes=episodes, seed=seed + 1)
+    visited = collect(PROBLEM, policy, steps=200, seed=seed + 1).states
+    return Contender(name, policy, result, 1e6 * action_time(policy, visited))
+
+
+def rows(contenders: Sequence[Contender]) -> list[tuple[str, ...]]:
+    """The table: ours, and what to stand beside."""
+    beside = [("the paper's forest", PAPER), ("limit (the true equations known)", LIMIT)]
+    return [c.row() for c in contenders] + [(name, f"{mean:.0f}", "", "", "", "") for name, mean in beside]
+
+
+def write_report(folder: Path, data: Transitions, learned: Learned, contenders: Sequence[Contender]) -> None:
+    from policyforest.report import page
+    from policyforest.report.plots import episode_figure, learning_figure, png_bytes, policy_figure, returns_figure
+
+    forest, tree = contenders
+    assert learned.q is not None
+    played = collect(PROBLEM, forest.policy, steps=150, seed=1)
+    marks = {"paper": PAPER, "limit": LIMIT}
+    policy_picture = png_bytes(policy_figure(forest.policy, samples=data.states))
+    blocks = [
+        page.paragraph(INTRODUCTION),
+        page.heading("How good it is"),
+        page.table(COLUMNS, rows(contenders), CAPTION),
+        page.picture(png_bytes(returns_figure(forest.result.returns, marks)), "Histogram of returns"),
+        page.heading("What was learned"),
+        page.paragraph(_words(data, learned, tree)),
+        page.picture(policy_picture, "The force over angle and speed"),
+        page.paragraph("Dots are the samples. Positive forces are red, negative ones blue. Below: the single tree."),
+        page.picture(png_bytes(policy_figure(tree.policy)), "The force of the single tree over angle and speed"),
+        page.paragraph(_reached(forest.policy)),
+        page.heading("How it behaves"),
+        page.paragraph("The first 15 seconds of an episode."),
+        page.picture(png_bytes(episode_figure(played, PROBLEM)), "Angle, speed and force over time"),
+        page.heading("How it was learned"),
+        page.picture(png_bytes(learning_figure(learned.q.history)), "Values over the iterations"),
+        page.heading("Use it"),
+        page.code('import policyforest as pf\n\npolicy = pf.load("pendulum.pforest")\nforce = policy.act(state)'),
+    ]
+    page.write_page(folder / "report.html", "A controller from random episodes", blocks)
+    folder.joinpath("policy.png").write_bytes(policy_picture)
+
+
+def _reached(policy: Policy) -> str:
+    """What the forces can be, over all states at once."""
+    found = policy.range()
+    moves = " and ".join(f"{policy.sensitivity(d).at_most[0]:.1f} N" for d in range(len(policy.state_box)))
+    return (
+        f"Exactly, over all states it was learned on: the force lies in [{found.low[0]:.2f}, {found.high[0]:.2f}] N. "
+        f"The angle alone, and the speed alone, change it by at most {moves}."
+    )
+
+
+def _words(data: Transitions, learned: Learned, tree: Contender) -> str:
+    assert learned.q is not None
+    drawn = learned.q.resampling.n_drawn if learned.q.resampling else 0
+    extra = f", multiplied by {drawn:,} samples drawn from a model of them" if drawn else ""
+    change = tree.policy.simplification
+    assert change is not None
+    return (
+        f"{len(data):,} samples of {data.n_episodes} episodes with random forces{extra}. "
+        f"Q took {len(learned.q.history)} iterations and {learned.q_seconds:.1f} s, the policy "
+        f"{learned.policy_seconds:.1f} s. The single tree has {tree.policy.n_leaves} leaves and moves the force by "
+        f"{change.mean_change[0]:.2g} N on average, at most by {change.largest_change[0]:.2g} N."
+    )
+
+
+if __name__ == "__main__":
+    typer.run(demo)

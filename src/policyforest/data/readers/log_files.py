@@ -1,0 +1,90 @@
+"""Which files a path stands for, and the format of each: patterns and folders are opened up, no file counts twice."""
+
+from __future__ import annotations
+
+import glob
+import os
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from policyforest._support.arguments import one_of
+from policyforest.data.readers.minari_files import PREFIX, is_minari_folder
+from policyforest.data.readers.ros_bags import is_bag
+from policyforest.data.transition_files import SEAL
+
+FORMATS = ("csv", "parquet", "numpy", "minari", "rosbag", "transitions")
+SUFFIXES = {
+    **dict.fromkeys((".csv", ".tsv", ".txt"), "csv"),
+    **dict.fromkeys((".parquet", ".pq"), "parquet"),
+    **dict.fromkeys((".npz", ".npy"), "numpy"),
+}
+PathLike = str | os.PathLike[str]
+
+
+def log_files(path: PathLike | Iterable[PathLike], format: str | None) -> list[tuple[str, str]]:
+    """Each file with its format, patterns and folders opened up, in the order of their names."""
+    paths = [path] if isinstance(path, str | os.PathLike) else list(path) if isinstance(path, Iterable) else [path]
+    if not all(isinstance(one, str | os.PathLike) for one in paths):
+        raise TypeError(f"path: is {path!r}, must be a file, a folder or a pattern, or several of them")
+    if format is not None:
+        one_of("format", format, FORMATS)
+    files: list[tuple[str, str]] = []
+    for one in [os.fspath(p) for p in paths]:
+        if one.startswith(PREFIX):
+            files.append((one, "minari"))
+            continue
+        found = [one] if os.path.exists(one) else sorted(glob.glob(one, recursive=True))
+        if not found:
+            raise FileNotFoundError(f"path: is {one!r}, must be a file, a folder or a pattern that matches some")
+        for name in found:
+            files += [(file, format or _format(file)) for file in _opened(name)]
+    if not files:
+        raise ValueError(f"path: is {shown_path(path)}, holds no logs")
+    # Two patterns may match the same file, whose samples must not count twice.
+    return list({os.path.realpath(name): (name, kind) for name, kind in reversed(files)}.values())[::-1]
+
+
+def _opened(name: str) -> list[str]:
+    """A folder that is no log itself stands for the recorded episodes in it."""
+    folder = Path(name)
+    if not folder.is_dir() or is_bag(folder) or is_minari_folder(folder):
+        return [name]
+    inside = sorted(str(file) for file in folder.iterdir() if file.suffix.lower() in SUFFIXES or is_bag(file))
+    if not inside:
+        raise ValueError(
+            f"{name}: is a folder without logs; must hold {', '.join(SUFFIXES)}, a bag or a Minari dataset"
+        )
+    return inside
+
+
+def _format(name: str) -> str:
+    path = Path(name)
+    if path.is_dir():
+        return "rosbag" if is_bag(path) else "minari"
+    if is_bag(path):
+        return "rosbag"
+    kind = SUFFIXES.get(path.suffix.lower())
+    if kind is None:
+        raise ValueError(
+            f"path: is {name!r}, must end in {', '.join([*SUFFIXES, '.bag', '.mcap', '.db3'])}, or say format="
+        )
+    return "transitions" if kind in ("numpy", "parquet") and _is_ours(path) else kind
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether `Transitions.save` has written a file; no more than its ends are looked at."""
+    if path.suffix.lower() == ".npz":
+        try:
+            with zipfile.ZipFile(path) as archive:
+                names = set(archive.namelist())
+        except (zipfile.BadZipFile, NotImplementedError, ValueError):  # whoever reads it says what is wrong
+            return False
+        return {"metadata.npy", "next_states.npy", "episodes.npy"} <= names
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - (1 << 20)))
+        return SEAL in file.read()
+
+
+def shown_path(path: object) -> str:
+    return str(path) if isinstance(path, str | os.PathLike) else ", ".join(map(str, path))  # type: ignore[call-overload]

@@ -1,0 +1,76 @@
+"""Bags that PolicyForest's own robot node has recorded: what their columns mean is told in the bag itself.
+
+| topic | |
+|---|---|
+| ``/policyforest/problem`` | once, as JSON: names of states and actions, limits of the actions, angles |
+| ``/policyforest/state``, ``/policyforest/action`` | lists of numbers |
+| ``/policyforest/episode`` | the number of the episode |
+| ``/policyforest/reward``, ``/policyforest/terminal`` | of a step, a moment before the state that it has led to |
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Box
+
+from policyforest._support.extras import import_extra
+from policyforest.data.readers.columns import Wanted
+
+PREFIX = "/policyforest"
+FORMAT = "policyforest recording"
+
+
+@dataclass(frozen=True)
+class RecordedProblem:
+    """What a recording tells about itself."""
+
+    states: tuple[str, ...]
+    actions: tuple[str, ...]
+    action_space: Box
+    periodic: dict[str, tuple[float, float]]
+    has_rewards: bool
+
+    def wanted(self, given: Wanted) -> Wanted:
+        """The columns of the recording, except where something else was asked for."""
+        judged = given.reward is None and self.has_rewards
+        return replace(
+            given,
+            state=[f"{name}={PREFIX}/state.data[{i}]" for i, name in enumerate(self.states)],
+            action=[f"{name}={PREFIX}/action.data[{i}]" for i, name in enumerate(self.actions)],
+            reward=f"{PREFIX}/reward.data" if judged else given.reward,
+            terminal=f"{PREFIX}/terminal.data" if judged and given.terminal is None else given.terminal,
+            episode=given.episode or f"{PREFIX}/episode.data",
+        )
+
+
+def recorded_problem(path: Path) -> RecordedProblem | None:
+    """What the bag tells, or None if it is no recording of ours."""
+    highlevel = import_extra("rosbags.highlevel", "rosbags")
+    try:
+        with highlevel.AnyReader([path]) as reader:
+            chosen = [c for c in reader.connections if c.topic == f"{PREFIX}/problem"]
+            if not chosen:
+                return None
+            rewards = sum(c.msgcount for c in reader.connections if c.topic == f"{PREFIX}/reward")
+            for connection, _, raw in reader.messages(connections=chosen):
+                content = json.loads(reader.deserialize(raw, connection.msgtype).data)
+                return _problem(content, rewards > 0)
+    except (LookupError, TypeError, ValueError) as error:
+        raise ValueError(f"{path}: {PREFIX}/problem is not what a recording holds ({error})") from error
+    except Exception as error:  # whatever rosbags, SQLite or MCAP make of a damaged file
+        raise ValueError(f"{path}: is not a bag that can be read ({error})") from error
+    return None
+
+
+def _problem(content: Any, has_rewards: bool) -> RecordedProblem:
+    if not isinstance(content, dict) or content.get("format") != FORMAT or content.get("version") != 1:
+        raise ValueError("its format or version is another")
+    states, actions = (tuple(str(name) for name in content[key]) for key in ("states", "actions"))
+    low, high = np.array(content["action_limits"], dtype=np.float64).reshape(len(actions), 2).T
+    periodic = {states[int(d)]: (float(lo), float(hi)) for d, (lo, hi) in dict(content["periodic"]).items()}
+    return RecordedProblem(states, actions, Box(low, high, dtype=np.float64), periodic, has_rewards)

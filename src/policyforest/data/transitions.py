@@ -1,0 +1,263 @@
+"""Transitions: the samples (s, a, r, s') that everything is learned from."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium.spaces import Box
+
+from policyforest._support.arguments import Floats, box_array, finite_array, whole_number
+from policyforest._support.spaces import bounds, require_actions, require_observations
+
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+Periodic = dict[int, tuple[float, float]]
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class Transitions:
+    """N samples of a system with continuous states and actions: arrays that cannot be written to.
+
+    | field | shape | |
+    |---|---|---|
+    | `states`, `next_states` | (N, dS) | the state before and after each control step |
+    | `actions` | (N, dA) | inside the box of `action_space` |
+    | `rewards` | (N,) | |
+    | `terminals` | (N,) | True where the next state ends the task (a time limit does not) |
+    | `episodes` | (N,) | the number of the episode that a sample belongs to |
+    | `state_limits` | (dS, 2) | the box of the states that are not terminal; sides may be infinite |
+    | `periodic` | | state dimension → (low, high) where it is an angle: high is low again |
+
+    Without `observation_space` the states are unbounded; without `state_limits` they are those of the space;
+    without `episodes` a new one begins after a terminal sample and wherever a state is not the next state of
+    the sample before.
+    """
+
+    states: Floats
+    actions: Floats
+    rewards: Floats
+    next_states: Floats
+    terminals: Bools
+    episodes: Ints
+    observation_space: Box
+    action_space: Box
+    state_limits: Floats
+    periodic: Periodic
+
+    def __init__(
+        self,
+        states: npt.ArrayLike,
+        actions: npt.ArrayLike,
+        rewards: npt.ArrayLike,
+        next_states: npt.ArrayLike,
+        terminals: npt.ArrayLike,
+        episodes: npt.ArrayLike | None = None,
+        *,
+        action_space: Box,
+        observation_space: Box | None = None,
+        state_limits: npt.ArrayLike | None = None,
+        periodic: Mapping[int, tuple[float, float]] | None = None,
+    ) -> None:
+        set_field = object.__setattr__.__get__(self)
+        set_field("states", _frozen(finite_array("states", states, 2)))
+        n, n_state = self.states.shape
+        if observation_space is None:
+            observation_space = Box(-np.inf, np.inf, (n_state,), np.float64)
+        set_field("observation_space", require_observations("observation_space", observation_space))
+        set_field("action_space", require_actions("action_space", action_space))
+        _require_shape("states", self.states, (n, self.observation_space.shape[0]))
+        set_field("actions", _frozen(finite_array("actions", actions, 2)))
+        _require_shape("actions", self.actions, (n, self.action_space.shape[0]))
+        set_field("next_states", _frozen(finite_array("next_states", next_states, 2)))
+        _require_shape("next_states", self.next_states, (n, n_state))
+        set_field("rewards", _frozen(finite_array("rewards", rewards, 1)))
+        _require_shape("rewards", self.rewards, (n,))
+        set_field("terminals", _truths("terminals", terminals))
+        _require_shape("terminals", self.terminals, (n,))
+        set_field("episodes", _whole_numbers("episodes", self._runs() if episodes is None else episodes))
+        _require_shape("episodes", self.episodes, (n,))
+        limits = bounds(self.observation_space) if state_limits is None else state_limits
+        set_field("state_limits", _frozen(box_array("state_limits", limits, n_state)))
+        set_field("periodic", _angles(periodic or {}, n_state))
+        self._check_ranges()
+
+    def __len__(self) -> int:
+        return len(self.rewards)
+
+    def __repr__(self) -> str:
+        return (
+            f"Transitions({len(self)} samples in {self.n_episodes} episodes, "
+            f"{int(self.terminals.sum())} terminal, "
+            f"{self.states.shape[1]} state and {self.actions.shape[1]} action dimensions)"
+        )
+
+    def __getitem__(self, rows: slice | npt.ArrayLike) -> Transitions:
+        """The samples of a slice, of an array of row numbers or of a mask; episodes keep their numbers."""
+        chosen: Any = rows
+        if not isinstance(rows, slice):
+            chosen = np.asarray(rows)
+            if chosen.ndim != 1 or chosen.dtype.kind not in "iub":
+                message = "must be a slice, a vector of row numbers or a mask (data[i : i + 1] is one sample)"
+                raise TypeError(f"rows: is {rows!r}, {message}")
+        return self._with_rows(
+            self.states[chosen],
+            self.actions[chosen],
+            self.rewards[chosen],
+            self.next_states[chosen],
+            self.terminals[chosen],
+            self.episodes[chosen],
+        )
+
+    def __add__(self, other: Transitions) -> Transitions:
+        if not isinstance(other, Transitions):
+            return NotImplemented
+        return Transitions.concatenate([self, other])
+
+    @staticmethod
+    def concatenate(parts: Sequence[Transitions]) -> Transitions:
+        """All samples in one; the episodes of each part are numbered on from those of the parts before."""
+        if not parts:
+            raise ValueError("parts: is empty, must hold at least one Transitions")
+        first = parts[0]
+        episodes = [first.episodes]
+        for i, part in enumerate(parts[1:], start=1):
+            _require_same_problem(first, part, i)
+            episodes.append(part.episodes + (episodes[-1].max() + 1))
+        return first._with_rows(
+            np.concatenate([part.states for part in parts]),
+            np.concatenate([part.actions for part in parts]),
+            np.concatenate([part.rewards for part in parts]),
+            np.concatenate([part.next_states for part in parts]),
+            np.concatenate([part.terminals for part in parts]),
+            np.concatenate(episodes),
+        )
+
+    @property
+    def n_episodes(self) -> int:
+        """How many episodes there are."""
+        return len(np.unique(self.episodes))
+
+    @property
+    def unbounded(self) -> tuple[int, ...]:
+        """The state dimensions whose box is read off the data, because the problem bounds them on neither or
+        only on one side."""
+        return tuple(np.flatnonzero(~np.isfinite(self.state_limits).all(axis=1)).tolist())
+
+    def state_box(self) -> Floats:
+        """The box (dS, 2) of the states to learn on: `state_limits` where they are finite, else the extremes
+        of the samples. Terminal next states do not count, since nobody acts there."""
+        low = np.minimum(self.states.min(axis=0), self._living().min(axis=0, initial=np.inf))
+        high = np.maximum(self.states.max(axis=0), self._living().max(axis=0, initial=-np.inf))
+        extremes = np.stack([low, high], axis=1)
+        return np.where(np.isfinite(self.state_limits), self.state_limits, extremes)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes an ``.npz`` or a ``.parquet`` file, never a pickle."""
+        from policyforest.data.transition_files import save_transitions
+
+        save_transitions(self, path)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Transitions:
+        """Reads what :meth:`save` wrote; a damaged or foreign file is a ValueError."""
+        from policyforest.data.transition_files import load_transitions
+
+        return load_transitions(path)
+
+    def _with_rows(
+        self,
+        states: Floats,
+        actions: Floats,
+        rewards: Floats,
+        next_states: Floats,
+        terminals: Bools,
+        episodes: Ints,
+    ) -> Transitions:
+        return Transitions(
+            states,
+            actions,
+            rewards,
+            next_states,
+            terminals,
+            episodes,
+            action_space=self.action_space,
+            observation_space=self.observation_space,
+            state_limits=self.state_limits,
+            periodic=self.periodic,
+        )
+
+    def _living(self) -> Floats:
+        return self.next_states[~self.terminals]
+
+    def _runs(self) -> Ints:
+        breaks = self.terminals[:-1] | (self.next_states[:-1] != self.states[1:]).any(axis=1)
+        return np.concatenate([[0], np.cumsum(breaks)]).astype(np.int64)
+
+    def _check_ranges(self) -> None:
+        _require_inside("actions", self.actions, bounds(self.action_space), "the action space")
+        _require_inside("states", self.states, self.state_limits, "the state limits")
+        living = np.where(self.terminals[:, None], self.states, self.next_states)
+        _require_inside("next_states", living, self.state_limits, "the state limits, or be terminal")
+        for dimension, (low, high) in self.periodic.items():
+            for name, rows in (("states", self.states), ("next_states", self.next_states)):
+                turn = np.array([[low, high]])
+                _require_inside(name, rows[:, [dimension]], turn, f"the turn of the angle {dimension}")
+
+
+def _frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    array = array.copy()
+    array.flags.writeable = False
+    return array
+
+
+def _truths(name: str, value: npt.ArrayLike) -> Bools:
+    array = np.asarray(value)
+    if array.dtype != np.bool_:
+        raise TypeError(f"{name}: holds {array.dtype}, must hold bool")
+    return _frozen(array)
+
+
+def _whole_numbers(name: str, value: npt.ArrayLike) -> Ints:
+    array = np.asarray(value)
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"{name}: holds {array.dtype}, must hold integers")
+    if array.size and (array.min() < 0 or array.max() >= 2**62):
+        raise ValueError(f"{name}: goes from {array.min()} to {array.max()}, must be within 0 and 2**62")
+    return _frozen(array.astype(np.int64))
+
+
+def _angles(periodic: Mapping[int, tuple[float, float]], n_state: int) -> Periodic:
+    angles = {}
+    for key, (low, high) in sorted(periodic.items()):
+        dimension = whole_number("periodic: dimension", key, at_least=0, at_most=n_state - 1)
+        if not -np.inf < low < high < np.inf:
+            raise ValueError(f"periodic: {dimension} is ({low}, {high}), must be finite with low < high")
+        angles[dimension] = (float(low), float(high))
+    return angles
+
+
+def _require_shape(name: str, array: npt.NDArray[Any], shape: tuple[int, ...]) -> None:
+    if array.shape != shape:
+        raise ValueError(f"{name}: has shape {array.shape}, must have shape {shape}")
+
+
+def _require_inside(name: str, rows: Floats, box: Floats, what: str) -> None:
+    outside = ((rows < box[:, 0]) | (rows > box[:, 1])).any(axis=1)
+    if outside.any():
+        row = int(np.argmax(outside))
+        raise ValueError(f"{name}: row {row} is {rows[row].tolist()}, must lie within {what} {box.tolist()}")
+
+
+def _require_same_problem(first: Transitions, part: Transitions, i: int) -> None:
+    for field in ("observation_space", "action_space", "periodic"):
+        ours, theirs = getattr(first, field), getattr(part, field)
+        if ours != theirs:
+            raise ValueError(f"parts[{i}].{field}: is {theirs}, must be {ours} as in parts[0]")
+    if not np.array_equal(first.state_limits, part.state_limits):
+        ours, theirs = first.state_limits.tolist(), part.state_limits.tolist()
+        raise ValueError(f"parts[{i}].state_limits: is {theirs}, must be {ours} as in parts[0]")

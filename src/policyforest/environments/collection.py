@@ -1,0 +1,159 @@
+"""Collecting samples: episodes of a policy, or states and actions drawn uniformly from their boxes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium.utils.seeding import np_random
+
+from policyforest._support.arguments import Floats, box_array, whole_number
+from policyforest._support.spaces import bounds
+from policyforest.data.transitions import Transitions
+from policyforest.environments.episodes import (
+    LARGEST_BLOCK,
+    Environment,
+    Episode,
+    EpisodePlayer,
+    make_environment,
+    random_streams,
+    uniform_actions,
+)
+from policyforest.environments.problems.native import NativeProblem
+
+
+def collect(
+    env: Environment | str,
+    policy: object | None = None,
+    *,
+    episodes: int | None = None,
+    steps: int | None = None,
+    seed: int = 0,
+    max_steps: int | None = None,
+    periodic: Mapping[int, tuple[float, float]] | None = None,
+) -> Transitions:
+    """Plays episodes and returns their samples.
+
+    env: an environment with Box spaces, or its id.
+    policy: what acts (see :class:`policyforest.environments.episodes.EpisodePlayer`); None draws actions uniformly.
+    episodes, steps: when to stop, whichever comes first; one must be given. `steps` may cut the last episode.
+    seed: the same seed gives the same samples.
+    max_steps: the longest episode, if shorter than the environment's own time limit. An episode that either
+        of them cuts is not terminal: it could have gone on.
+    periodic: the state dimensions that are angles, {dimension: (low, high)}; default: what the environment
+        tells in an attribute of that name.
+    """
+    if episodes is None and steps is None:
+        raise ValueError("episodes, steps: both are None, one must be given")
+    most_episodes = None if episodes is None else whole_number("episodes", episodes, at_least=1)
+    left = None if steps is None else whole_number("steps", steps, at_least=1)
+    seed = whole_number("seed", seed, at_least=0)
+    made, here = make_environment(env)
+    try:
+        player = EpisodePlayer(made, policy, max_steps)
+        played: list[Episode] = []
+        while (most_episodes is None or len(played) < most_episodes) and left != 0:
+            played.append(player.play(seed, len(played), at_most=left))
+            left = None if left is None else left - len(played[-1].rewards)
+        return _transitions(player, played, periodic)
+    finally:
+        if here:
+            made.close()
+
+
+def sample_uniform(
+    env: Environment | str, n: int, seed: int = 0, *, state_box: npt.ArrayLike | None = None
+) -> Transitions:
+    """One control step from each of `n` states and with actions that are drawn uniformly from their boxes,
+    each an episode of its own.
+
+    For environments that ``reset(options={"state": ...})`` puts into a state. The states come from
+    `state_box`, by default the environment's `state_limits` or else its observation space, which must be
+    finite."""
+    n = whole_number("n", n, at_least=1)
+    seed = whole_number("seed", seed, at_least=0)
+    made, here = make_environment(env)
+    try:
+        player = EpisodePlayer(made, None)
+        env_seed, generator = random_streams(seed, 0)
+        box = _sampling_box(player, state_box)
+        unit = generator.random((n, len(box)))
+        states = np.minimum(box[:, 0] + unit * (box[:, 1] - box[:, 0]), box[:, 1])
+        actions = uniform_actions(player.action_space, generator, n)
+        step = _step_native if player.native else _step_loop
+        return Transitions(
+            *step(player, states, actions, env_seed),
+            np.arange(n),
+            action_space=player.action_space,
+            observation_space=player.observation_space,
+            state_limits=player.told("state_limits"),
+            periodic=player.told("periodic"),
+        )
+    finally:
+        if here:
+            made.close()
+
+
+# states, actions, rewards, next states, terminals
+Steps = tuple[Floats, Floats, Floats, Floats, npt.NDArray[np.bool_]]
+
+
+def _transitions(
+    player: EpisodePlayer, played: list[Episode], periodic: Mapping[int, tuple[float, float]] | None
+) -> Transitions:
+    return Transitions(
+        np.concatenate([episode.states[:-1] for episode in played]),
+        np.concatenate([episode.actions for episode in played]),
+        np.concatenate([episode.rewards for episode in played]),
+        np.concatenate([episode.states[1:] for episode in played]),
+        np.concatenate([_only_the_last(episode) for episode in played]),
+        np.repeat(np.arange(len(played)), [len(episode.rewards) for episode in played]),
+        action_space=player.action_space,
+        observation_space=player.observation_space,
+        state_limits=player.told("state_limits"),
+        periodic=player.told("periodic") if periodic is None else periodic,
+    )
+
+
+def _only_the_last(episode: Episode) -> npt.NDArray[np.bool_]:
+    terminals = np.zeros(len(episode.rewards), dtype=np.bool_)
+    terminals[-1] = episode.terminal
+    return terminals
+
+
+def _sampling_box(player: EpisodePlayer, state_box: npt.ArrayLike | None) -> Floats:
+    limits = player.told("state_limits")
+    if limits is None:
+        limits = bounds(player.observation_space)
+    box = box_array("state_box", limits if state_box is None else state_box, len(limits))
+    if not np.isfinite(box).all():
+        raise ValueError(f"state_box: is {box.tolist()}, must be finite (pass one)")
+    if not ((box[:, 0] >= limits[:, 0]) & (box[:, 1] <= limits[:, 1])).all():
+        raise ValueError(f"state_box: is {box.tolist()}, must lie within {limits.tolist()}")
+    return box
+
+
+def _step_native(player: EpisodePlayer, states: Floats, actions: Floats, env_seed: int) -> Steps:
+    problem = player.env.unwrapped
+    assert isinstance(problem, NativeProblem)
+    noise = problem.draw_noise(np_random(env_seed)[0], len(states))
+    blocks = []
+    for i in range(0, len(states), LARGEST_BLOCK):
+        rows = slice(i, i + LARGEST_BLOCK)
+        blocks.append(problem.system.step_many(states[rows], actions[rows], noise[rows]))
+    next_states, rewards, terminals = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+    return states, actions, rewards, next_states, terminals
+
+
+def _step_loop(player: EpisodePlayer, states: Floats, actions: Floats, env_seed: int) -> Steps:
+    sources, rewards, next_states = np.empty_like(states), np.empty(len(states)), np.empty_like(states)
+    terminals = np.zeros(len(states), dtype=np.bool_)
+    for i, (state, action) in enumerate(zip(states, actions, strict=True)):
+        sources[i], _ = player.env.reset(seed=env_seed if i == 0 else None, options={"state": state})
+        if not np.allclose(sources[i], state, rtol=1e-5, atol=1e-6):
+            asked, got = state.tolist(), sources[i].tolist()
+            raise ValueError(f"env: reset(options={{'state': {asked}}}) gave {got}, must give that state")
+        taken = action.astype(player.action_space.dtype)
+        next_states[i], rewards[i], terminals[i], _, _ = player.env.step(taken)
+    return sources, actions, rewards, next_states, terminals

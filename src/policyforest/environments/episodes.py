@@ -1,0 +1,221 @@
+"""Episodes: an environment and a policy, played from a start to an end.
+
+The benchmark problems are played by the core, a whole episode a call; every other environment goes through
+Gymnasium's loop. Both give the same numbers for the same seed. Episode e of a run has its own random streams,
+derived from (seed, e), so that it does not depend on the length of the episodes before it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.spaces import Box
+from gymnasium.utils.seeding import np_random
+from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
+
+import policyforest._core as _core
+from policyforest._support.arguments import Floats, whole_number
+from policyforest._support.spaces import bounds, check_fit, require_actions, require_observations
+from policyforest.environments.problems.native import NativeProblem
+
+# Steps that the core plays before it comes back, at first and at most: random numbers are drawn ahead for all
+# of them, most random episodes end early, and Ctrl-C is seen in between.
+FIRST_BLOCK, LARGEST_BLOCK = 32, 4096
+TRANSPARENT_WRAPPERS = (TimeLimit, OrderEnforcing, PassiveEnvChecker)
+
+Environment = gym.Env[Any, Any]
+ControlLaw = Callable[[Any, bool], Any]
+"""Called with an observation and whether it is the first of an episode; returns the action."""
+
+
+@dataclass(frozen=True)
+class Episode:
+    """T control steps; `states` has one row more than `actions`. A time limit leaves `terminal` False."""
+
+    states: Floats
+    actions: Floats
+    rewards: Floats
+    terminal: bool
+
+
+class EpisodePlayer:
+    """Plays episodes of one policy in one environment; `policy` None draws actions uniformly from their box.
+
+    A policy has ``act(state)``, or ``predict(observation, ...)`` as Stable-Baselines3's, or is a function of
+    the observation. One that has a native `controller` runs in the core where the environment does."""
+
+    def __init__(self, env: Environment, policy: object | None, max_steps: int | None = None) -> None:
+        if not isinstance(env, gym.Env):
+            raise TypeError(f"env: is {env!r}, must be a Gymnasium environment or its id")
+        self.env = env
+        self.observation_space = require_observations("env.observation_space", env.observation_space)
+        self.action_space = require_actions("env.action_space", env.action_space)
+        check_fit(policy, self.observation_space, self.action_space)
+        self._policy = policy
+        self._problem, time_limit = _native_problem(env)
+        if max_steps is not None:
+            max_steps = whole_number("max_steps", max_steps, at_least=1)
+        self._max_steps = min((n for n in (max_steps, time_limit) if n is not None), default=None)
+        self._controller = _native_controller(policy)
+        self._control_law = None if policy is None else _control_law(policy)
+
+    def told(self, attribute: str) -> Any:
+        """What the environment tells about its states (`state_limits`, `periodic`), unless a wrapper has
+        changed what a state is; None where it tells nothing."""
+        inside = self.env.unwrapped
+        unchanged = inside.observation_space == self.observation_space
+        return getattr(inside, attribute, None) if unchanged else None
+
+    @property
+    def native(self) -> bool:
+        """Whether episodes are played by the core."""
+        return self._problem is not None and (self._policy is None or self._controller is not None)
+
+    def play(self, seed: int, episode: int, at_most: int | None = None) -> Episode:
+        """Episode number `episode` of the run with this seed, cut after `at_most` steps."""
+        limit = min((n for n in (self._max_steps, at_most) if n is not None), default=None)
+        env_seed, generator = random_streams(seed, episode)
+        if self.native:
+            return self._play_native(env_seed, generator, limit)
+        return self._play_loop(env_seed, generator, limit)
+
+    def _play_native(self, env_seed: int, generator: np.random.Generator, limit: int | None) -> Episode:
+        problem = self._problem
+        assert problem is not None
+        if limit is None:
+            raise ValueError("max_steps: is None, must be a number for an environment without a time limit")
+        noise_generator, _ = np_random(env_seed)
+        blocks: list[tuple[Floats, Floats, Floats]] = []
+        state, done, terminal, block = problem.start, 0, False, FIRST_BLOCK
+        while done < limit and not terminal:
+            steps = min(block, limit - done)
+            noise = problem.draw_noise(noise_generator, steps)
+            if self._controller is not None:
+                played = problem.system.play(self._controller, state, noise)
+            else:
+                actions = uniform_actions(self.action_space, generator, steps)
+                played = problem.system.replay(actions, state, noise)
+            states, actions, rewards, terminal = played
+            blocks.append((states[1:], actions, rewards))
+            state, done, block = states[-1], done + len(rewards), min(2 * block, LARGEST_BLOCK)
+        states, actions, rewards = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+        return Episode(np.concatenate([problem.start[None], states]), actions, rewards, terminal)
+
+    def _play_loop(self, env_seed: int, generator: np.random.Generator, limit: int | None) -> Episode:
+        observation, _ = self.env.reset(seed=env_seed)
+        states, actions, rewards = [_state(observation)], [], []
+        terminal = False
+        for t in count() if limit is None else range(limit):
+            if self._control_law is None:
+                wanted: Any = uniform_actions(self.action_space, generator, 1)[0]
+            else:
+                wanted = self._control_law(observation, t == 0)
+            action = _checked_action(self.action_space, wanted)
+            observation, reward, terminal, truncated, _ = self.env.step(action)
+            if not math.isfinite(reward):
+                raise ValueError(f"env: returned the reward {reward}, must return finite ones")
+            states.append(_state(observation))
+            actions.append(action.astype(np.float64))
+            rewards.append(float(reward))
+            if terminal or truncated:
+                break
+        return Episode(np.array(states), np.array(actions), np.array(rewards), bool(terminal))
+
+
+def make_environment(env: Environment | str) -> tuple[Environment, bool]:
+    """The environment itself or one made from its id, and whether it was made here, to be closed here."""
+    return (gym.make(env), True) if isinstance(env, str) else (env, False)
+
+
+def id_from_file(where: str, id: str) -> str:
+    """An environment's id that stands in a file. Gymnasium imports what stands before a colon; no file may do that."""
+    if ":" in id:
+        raise ValueError(
+            f"{where}: names the environment {id!r}, which would import a module; must be given by you instead"
+        )
+    return id
+
+
+def uniform_actions(space: Box, generator: np.random.Generator, steps: int) -> Floats:
+    """Rows drawn uniformly from the box, as numbers that the space can hold; drawn at once or one by one,
+    they are the same."""
+    low, high = bounds(space).T
+    drawn = np.minimum(low + generator.random((steps, len(low))) * (high - low), high)
+    held: Floats = drawn.astype(space.dtype).astype(np.float64)
+    return held
+
+
+def random_streams(seed: int, episode: int) -> tuple[int, np.random.Generator]:
+    """The seed of the environment and the generator of random actions."""
+    sequence = np.random.SeedSequence(seed, spawn_key=(episode,))
+    return int(sequence.generate_state(1)[0]), np.random.default_rng(sequence.spawn(1)[0])
+
+
+def _native_problem(env: Environment) -> tuple[NativeProblem | None, int | None]:
+    """The benchmark problem inside and its time limit, if no wrapper changes or watches what happens."""
+    time_limit: int | None = None
+    while isinstance(env, gym.Wrapper):
+        if type(env) not in TRANSPARENT_WRAPPERS:
+            return None, None
+        if isinstance(env, TimeLimit):
+            time_limit = min(env._max_episode_steps, time_limit or env._max_episode_steps)
+        env = env.env
+    if not isinstance(env, NativeProblem) or env.render_mode == "human":
+        return None, None
+    methods = ("reset", "step", "draw_noise")
+    plain = all(getattr(type(env), name) is getattr(NativeProblem, name) for name in methods)
+    return (env, time_limit) if plain else (None, None)
+
+
+def _native_controller(policy: object | None) -> _core.Controller | None:
+    """The policy as the core runs it, unless it has to look at each state first."""
+    controller = getattr(policy, "controller", None)
+    checks_states = getattr(policy, "outside", "nearest") != "nearest"
+    return controller if isinstance(controller, _core.Controller) and not checks_states else None
+
+
+def _control_law(policy: object) -> ControlLaw:
+    act, predict = getattr(policy, "act", None), getattr(policy, "predict", None)
+    if callable(act):
+        return lambda observation, first: act(np.ascontiguousarray(observation, dtype=np.float64))
+    if callable(predict):
+        return _Predictor(predict)
+    if callable(policy):
+        return lambda observation, first: policy(observation)
+    raise TypeError(f"policy: is {policy!r}, must have act(state) or predict(observation), or be a function")
+
+
+class _Predictor:
+    """Stable-Baselines3's way to act: the policy is handed its own last state."""
+
+    def __init__(self, predict: Callable[..., Any]) -> None:
+        self._predict = predict
+        self._state: Any = None
+
+    def __call__(self, observation: Any, first: bool) -> Any:
+        state = None if first else self._state
+        start = np.array([first])
+        action, self._state = self._predict(observation, state=state, episode_start=start, deterministic=True)
+        return action
+
+
+def _checked_action(space: Box, wanted: Any) -> np.ndarray[Any, Any]:
+    action = np.asarray(wanted, dtype=space.dtype)
+    if action.shape != space.shape:
+        raise ValueError(f"policy: returned an action of shape {action.shape}, must be {space.shape}")
+    if not ((action >= space.low) & (action <= space.high)).all():
+        raise ValueError(f"policy: returned the action {action.tolist()}, must stay within {space}")
+    return action
+
+
+def _state(observation: Any) -> Floats:
+    state = np.array(observation, dtype=np.float64)
+    if not np.isfinite(state).all():
+        raise ValueError(f"env: returned the observation {state.tolist()}, must return finite ones")
+    return state

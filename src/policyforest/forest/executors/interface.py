@@ -1,0 +1,71 @@
+"""The one interface: map a task over blocks, with inputs that all blocks share.
+
+A task is a function of a module, called as ``task(block, n_jobs, *inputs)``. The block says which part of the work it
+is: some trees of a forest, some of the states, a seed. The inputs are shared beforehand, each once, however many blocks
+there are. A task must depend on nothing else; then the results are the same bits wherever it runs, because each tree
+has a random stream of its own and each state its own maximum.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Self, TypeVar
+
+from policyforest._support.arguments import threads, whole_number
+
+Block = TypeVar("Block")
+Result = TypeVar("Result")
+
+
+class Executor(ABC):
+    """Runs tasks. Algorithms get one and do not know which."""
+
+    n_jobs: int
+    """The threads that one task may use"""
+    workers: int
+    """How many tasks run at once"""
+
+    def require(self, n_bytes: int) -> None:
+        """Refuses, before any work, shared inputs of so many bytes where there is no room for them."""
+        whole_number("n_bytes", n_bytes, at_least=0)
+
+    @abstractmethod
+    def share(self, name: str, value: Any) -> Any:
+        """Puts an input where all workers reach it. A worker keeps one value of each name: a new one replaces the old.
+        What is returned goes to `map`; the input is given up when it is forgotten."""
+
+    @abstractmethod
+    def map(self, task: Callable[..., Result], blocks: Sequence[Block], *shared: Any) -> Iterator[tuple[int, Result]]:
+        """The number of each block and its result, as they come; what fails in a task is raised here."""
+
+    def close(self) -> None:  # noqa: B027 (threads have nothing to give back)
+        """Gives back processes and connections."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """An executor does not travel: what it is part of finds the threads of the process where it arrives."""
+        return Threads, (self.n_jobs,)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Threads(Executor):
+    """This process: one block after another, each on `n_jobs` threads of the core (-1: all cores)."""
+
+    def __init__(self, n_jobs: int | None = 1) -> None:
+        self.n_jobs = threads(n_jobs)
+        self.workers = 1
+
+    def share(self, name: str, value: Any) -> Any:
+        return value
+
+    def map(self, task: Callable[..., Result], blocks: Sequence[Block], *shared: Any) -> Iterator[tuple[int, Result]]:
+        for i, block in enumerate(blocks):
+            yield i, task(block, self.n_jobs, *shared)
+
+    def __repr__(self) -> str:
+        return f"Threads({self.n_jobs})"

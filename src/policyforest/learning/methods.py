@@ -1,0 +1,148 @@
+"""The methods by their names: from samples to a policy in one call, as the command line and the demo do it.
+
+| name | what it is |
+|---|---|
+| ``fpf-pwl`` | Fitted Policy Forest with linear leaves |
+| ``fpf-pwc`` | Fitted Policy Forest with constant leaves |
+| ``fqi`` | Fitted Q Iteration, the action found by an arg max at every step |
+| ``bas`` | Binary Action Search on least-squares policy iteration |
+| ``fqi-discrete`` | Fitted Q Iteration over a few evenly spaced actions |
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal, Protocol
+
+from gymnasium.spaces import Box
+from numpy.typing import ArrayLike
+
+from policyforest._support.arguments import Floats, one_of
+from policyforest.data.transitions import Transitions
+from policyforest.environments.named_problems import named_problem
+from policyforest.learning.fitted_policy import FittedPolicyForest
+from policyforest.learning.fitted_q import FittedQIteration, QIteration
+from policyforest.learning.presets import paper
+from policyforest.learning.q_function import QFunction
+from policyforest.learning.q_progress import QProgress
+from policyforest.policy.policy_info import PolicyInfo
+
+METHODS = ("fpf-pwl", "fpf-pwc", "fqi", "bas", "fqi-discrete")
+LEAF_MODELS: dict[str, Literal["constant", "linear"]] = {"fpf-pwl": "linear", "fpf-pwc": "constant"}
+BASELINES = ("bas", "fqi-discrete")
+"""The methods of the package `baselines`, which registers how they learn"""
+
+
+class LearnedPolicy(Protocol):
+    """What every policy of this library can do."""
+
+    @property
+    def observation_space(self) -> Box: ...
+    @property
+    def action_space(self) -> Box: ...
+    @property
+    def info(self) -> PolicyInfo: ...
+    def act(self, state: Floats, /) -> Floats: ...
+    def act_batch(self, states: ArrayLike) -> Floats: ...
+    def save(self, path: Any) -> None: ...
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A policy, the Q function behind it where there is one, and the time that each took."""
+
+    policy: LearnedPolicy
+    q: QFunction | None
+    q_seconds: float
+    policy_seconds: float
+
+
+@dataclass(frozen=True)
+class Learner:
+    """How to learn: a method, and what it needs to know besides the samples.
+
+    Parameters
+    ----------
+    method: one of `METHODS`.
+    problem: a short name or an id; it names the policy, and sets the discount where none is given.
+    preset: "paper" for the settings of the paper, None for the defaults.
+    seed, n_jobs: the random numbers of the forests, and threads; the result does not depend on the threads.
+    callback, progress, checkpoint_dir: of Fitted Q Iteration.
+    """
+
+    method: str = "fpf-pwl"
+    problem: str = ""
+    discount: float | None = None
+    preset: str | None = None
+    seed: int = 0
+    n_jobs: int | None = 1
+    callback: Callable[[QIteration], None] | None = None
+    progress: Callable[[QProgress], None] | None = None
+    checkpoint_dir: str | os.PathLike[str] | None = None
+
+    def __post_init__(self) -> None:
+        one_of("method", self.method, METHODS)
+        if self.preset is not None:
+            one_of("preset", self.preset, ("paper",))
+            if self.method in BASELINES:
+                raise ValueError(f"preset: is {self.preset!r}, must be left out with the method {self.method!r}")
+        if self.checkpoint_dir is not None and self.method in BASELINES:
+            raise ValueError(f"checkpoint_dir: goes with Fitted Q Iteration, must be left out with {self.method!r}")
+
+    def fit(self, data: Transitions, q: QFunction | None = None) -> Learned:
+        """Learns from samples; a Q function that the same settings gave before is not learned again."""
+        learned = self._fit_baseline(data) if self.method in BASELINES else self._fit_forest(data, q)
+        return replace(learned, policy=with_problem(learned.policy, named_problem(self.problem).id))
+
+    @cached_property
+    def learners(self) -> tuple[FittedQIteration, FittedPolicyForest]:
+        """The two steps of Fitted Policy Forest with the settings asked for, made once."""
+        leaf_model = LEAF_MODELS.get(self.method, "linear")
+        same: dict[str, Any] = {"random_state": self.seed, "n_jobs": self.n_jobs}
+        observers: dict[str, Any] = {
+            "callback": self.callback,
+            "progress": self.progress,
+            "checkpoint_dir": self.checkpoint_dir,
+        }
+        if self.preset == "paper":
+            # What the paper's preset says of the discount is the problem's own.
+            return paper(self.problem, leaf_model, discount=self.gamma, **same, **observers)
+        q_learner = FittedQIteration(self.gamma, **same, **observers)
+        return q_learner, FittedPolicyForest(leaf_model, q_learner=q_learner, **same)
+
+    def _fit_forest(self, data: Transitions, q: QFunction | None) -> Learned:
+        q_learner, policy_learner = self.learners
+        started = time.perf_counter()
+        q = q_learner.fit(data) if q is None else q
+        middle = time.perf_counter()
+        policy = q.policy() if self.method == "fqi" else policy_learner.fit(q)
+        return Learned(policy, q, middle - started, time.perf_counter() - middle)
+
+    def _fit_baseline(self, data: Transitions) -> Learned:
+        started = time.perf_counter()
+        policy = _BASELINE_LEARNERS[self.method](self).fit(data)
+        return Learned(policy, None, 0.0, time.perf_counter() - started)
+
+    @property
+    def gamma(self) -> float:
+        """The discount that was given, or the problem's own."""
+        return named_problem(self.problem).discount if self.discount is None else self.discount
+
+
+BaselineLearner = Callable[[Learner], Any]
+_BASELINE_LEARNERS: dict[str, BaselineLearner] = {}
+
+
+def register_baseline(method: str, learner: BaselineLearner) -> None:
+    """Makes a baseline known under its name: a function from a `Learner` to an object with `fit(transitions)`."""
+    _BASELINE_LEARNERS[one_of("method", method, BASELINES)] = learner
+
+
+def with_problem(policy: Any, problem: str, **settings: Any) -> Any:
+    """The same policy, its info with the environment's id and with more settings."""
+    info = replace(policy.info, problem=problem, settings={**policy.info.settings, **settings})
+    return policy.with_info(info)

@@ -1,0 +1,173 @@
+"""Fitted Q Iteration on disk: each finished iteration is there, durably, before the next one begins.
+
+| file | what it holds |
+|---|---|
+| ``settings.json`` | all that the result depends on: settings, seed, a digest of the samples |
+| ``iteration-000012.safetensors`` | the forest Q_12, the values at the samples, the history so far |
+| ``lock`` | held by the process that learns |
+
+Iteration h draws from streams that its number and the seed give, and needs the values of the one before: so the last
+file and the forests that Q averages are the whole state, and a run that goes on ends with the same bits. Older files
+are removed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+
+from policyforest._support.arguments import Array, Floats
+from policyforest._support.files import array_digest, differences, flush, locked, replacing
+from policyforest._support.tensor_files import read_arrays, read_header, write_tensors
+from policyforest.data.transitions import Transitions
+from policyforest.forest.forest import Forest
+
+if TYPE_CHECKING:
+    from policyforest.learning.fitted_q import QIteration
+
+FORMAT, VERSION = "policyforest Q iterations", 1
+SETTINGS = "settings.json"
+NAME = re.compile(r"iteration-\d{6}\.safetensors")
+
+
+class QState(NamedTuple):
+    """Where an iteration has left off."""
+
+    history: list[QIteration]
+    last: list[Forest]
+    """The newest forests, oldest first"""
+    values: Floats
+    """max_a Q(s', a) by the last of them"""
+
+
+@dataclass(frozen=True, eq=False)
+class QCheckpoint:
+    """A folder with the iterations of one fit, held by one process."""
+
+    path: Path
+    settings: Mapping[str, Any]
+    """Those of the folder"""
+    lock: Any
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], settings: Mapping[str, Any], *, any_seed: bool = False) -> QCheckpoint:
+        """A new folder, or one whose settings are the same; with `any_seed` its seed may be another, and counts."""
+        folder = Path(path)
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = locked(folder, "checkpoint_dir")
+        try:
+            return cls(folder, _agreed(folder, settings, any_seed), lock)
+        except BaseException:
+            lock.close()
+            raise
+
+    def write(self, state: QState) -> None:
+        """Keeps the newest iteration; returns when it is on the disk."""
+        h = len(state.history)
+        forest = state.last[-1].arrays
+        arrays: dict[str, Array] = {name: forest[name] for name in ("feature", "split", "child", "node_offsets", "box")}
+        arrays |= {"values": state.values, "history": np.array([astuple(it) for it in state.history])}
+        content = {"format": FORMAT, "version": VERSION, "iteration": h, "digest": array_digest(arrays)}
+        write_tensors(self._file(h), arrays, content)
+        flush(self.path)
+        for file in self._files():
+            if not h - len(state.last) <= _number(file) <= h:  # one more than is needed, in case the newest is damaged
+                file.unlink()
+
+    def read(self, n_last: int) -> QState | None:
+        """The newest state whose files are whole; None: begin anew."""
+        from policyforest.learning.fitted_q import QIteration
+
+        for leftover in self.path.glob(".iteration-*"):  # of a process that was killed while it wrote
+            leftover.unlink()
+        for file in reversed(self._files()):
+            newest = _number(file)
+            try:
+                parts = [_read(self._file(h), h) for h in range(max(1, newest - n_last + 1), newest + 1)]
+            except (ValueError, KeyError, OSError):
+                continue  # half a disk is no reason to give up: an older one is as good, and costs an iteration
+            rows = parts[-1]["history"]
+            history = [
+                QIteration(int(h), change, drift, value, int(n), s) for h, change, drift, value, n, s in rows.tolist()
+            ]
+            return QState(history, [_forest(part) for part in parts], parts[-1]["values"])
+        return None
+
+    def _file(self, h: int) -> Path:
+        return self.path / f"iteration-{h:06}.safetensors"
+
+    def _files(self) -> list[Path]:
+        return _iterations(self.path)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.lock.close()
+
+
+def samples_digest(samples: Transitions) -> str:
+    """A word for all that learning takes from samples."""
+    names = ("states", "actions", "rewards", "next_states", "terminals", "episodes", "state_limits")
+    digest = sha256(array_digest({name: getattr(samples, name) for name in names}).encode())
+    digest.update(repr((samples.observation_space, samples.action_space, samples.periodic)).encode())
+    return digest.hexdigest()
+
+
+def forest_digest(forest: Forest | None) -> str | None:
+    return None if forest is None else array_digest(forest.arrays)
+
+
+def _agreed(folder: Path, settings: Mapping[str, Any], any_seed: bool) -> Mapping[str, Any]:
+    file = folder / SETTINGS
+    if not file.is_file():
+        if _iterations(folder):
+            raise ValueError(f"checkpoint_dir: {folder} has iterations but no {SETTINGS}, must be new or whole")
+        content = {"format": FORMAT, "version": VERSION, **settings}
+        with replacing(file) as beside:
+            beside.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n")
+        flush(folder)
+        return settings
+    try:
+        theirs = json.loads(file.read_text())
+        if theirs.pop("format") != FORMAT or theirs.pop("version") != VERSION:
+            raise ValueError("it is of another format or version")
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise ValueError(f"checkpoint_dir: {file} is not the settings of a checkpoint ({error})") from error
+    ours = {**settings, "seed": theirs.get("seed")} if any_seed else settings
+    different: Sequence[str] = differences(theirs, ours)
+    if different:
+        raise ValueError(f"checkpoint_dir: {folder} is of another fit, must be the same: {'; '.join(different)}")
+    return ours
+
+
+def _iterations(folder: Path) -> list[Path]:
+    """The files of iterations, by number."""
+    return sorted(file for file in folder.iterdir() if NAME.fullmatch(file.name) and file.is_file())
+
+
+def _number(file: Path) -> int:
+    return int(file.stem.split("-")[1])
+
+
+def _read(path: Path, h: int) -> dict[str, Array]:
+    with path.open("rb") as file:
+        content, entries = read_header(file)
+        arrays = read_arrays(file, entries)
+    if (content.get("format"), content.get("version"), content.get("iteration")) != (FORMAT, VERSION, h):
+        raise ValueError("it is not this iteration")
+    if content["digest"] != array_digest(arrays):
+        raise ValueError("its numbers have changed")
+    return arrays
+
+
+def _forest(arrays: Mapping[str, Array]) -> Forest:
+    return Forest.from_arrays(**{name: arrays[name] for name in ("feature", "split", "child", "node_offsets", "box")})

@@ -1,0 +1,221 @@
+"""Policies in files: ``.pforest``, a safetensors file with the policy's arrays and a JSON text that says what they are.
+
+The text of format version 1:
+
+| key | |
+|---|---|
+| `format`, `version` | "policyforest policy", 1 |
+| `kind` | which of `KINDS` the arrays and settings belong to |
+| `observation_space`, `action_space` | dtype, low and high; numbers as text, which keeps infinities and every bit |
+| `info` | where the policy comes from: `PolicyInfo` |
+| `settings` | what else the kind needs |
+
+The arrays of a forest are `forest0.feature`, `forest0.split`, … as in `Forest.arrays`. A loaded policy has passed all
+checks that one made in memory passes (children in range and acyclic, finite numbers, dimensions that agree) and some
+that only a stranger's file can fail; nothing is walked before.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from gymnasium.spaces import Box
+
+from policyforest._support.arguments import Array, real_number, whole_number
+from policyforest._support.spaces import box_from_json, box_to_json
+from policyforest._support.tensor_files import read_arrays, read_header, write_tensors
+from policyforest.policy.greedy_policy import GreedyPolicy
+from policyforest.policy.policy import Policy, Simplification
+from policyforest.policy.policy_info import PolicyInfo, info_dict
+from policyforest.policy.policy_parts import Parts, PolicyKind, forest_arrays, periodic_setting
+
+FORMAT = "policyforest policy"
+VERSION = 1
+SUFFIX = ".pforest"
+KEYS = {"format", "version", "kind", "observation_space", "action_space", "info", "settings"}
+SPACE_TYPES = ["float64", "float32", "float16", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))]
+# The merged search takes memory in proportion, and a file can ask for any number.
+MAX_MERGED_LEAVES = 100_000
+
+
+def register_kinds(kinds: Mapping[str, PolicyKind]) -> None:
+    """Makes more kinds of policies known to `save_policy` and `load`: packages above this one have theirs."""
+    KINDS.update(kinds)
+
+
+def save_policy(policy: Any, path: str | os.PathLike[str]) -> None:
+    """Writes a policy of one of the `KINDS` to a ``.pforest`` file."""
+    if Path(path).suffix != SUFFIX:
+        raise ValueError(f"path: is {os.fspath(path)!r}, must end in {SUFFIX}")
+    kind = getattr(policy, "kind", None)
+    if kind not in KINDS:
+        raise TypeError(f"policy: is a {type(policy).__name__}, must be of the kinds {', '.join(KINDS)}")
+    arrays, settings = KINDS[kind].pack(policy)
+    content = {
+        "format": FORMAT,
+        "version": VERSION,
+        "kind": kind,
+        "observation_space": _space_json("observation_space", policy.observation_space),
+        "action_space": _space_json("action_space", policy.action_space),
+        "info": info_dict(policy.info),
+        "settings": settings,
+    }
+    write_tensors(path, arrays, content)
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Reads a policy that `save` wrote; a damaged, foreign or hostile file is a ValueError that names the path."""
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"path: is {path}, must be a file")
+    with path.open("rb") as file:
+        try:
+            return _read(file)
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise ValueError(f"{path}: is not a policy that can be loaded ({_short(error)})") from error
+
+
+def _read(file: BinaryIO) -> Any:
+    content, entries = read_header(file)
+    if content.get("format") != FORMAT:
+        raise ValueError("its text does not say that it is one")
+    _require_version(content.get("version"))
+    if content.keys() != KEYS:
+        raise ValueError(f"its text has {', '.join(content)}, must have {', '.join(sorted(KEYS))}")
+    if content["kind"] not in list(KINDS):  # a list, since what the file says need not be hashable
+        raise ValueError(f"its kind is {content['kind']!r}, must be one of {', '.join(KINDS)}")
+    if not isinstance(content["settings"], dict):
+        raise ValueError("its settings are not an object")
+    parts = Parts(
+        read_arrays(file, entries),
+        content["settings"],
+        _space("observation_space", content["observation_space"]),
+        _space("action_space", content["action_space"]),
+        _info(content["info"]),
+    )
+    policy = KINDS[content["kind"]].unpack(parts)
+    parts.finish()
+    return policy
+
+
+def _require_version(version: object) -> None:
+    if type(version) is not int or version < 1:
+        raise ValueError(f"its format version is {version!r}")
+    if version > VERSION:
+        from policyforest._support.version import __version__
+
+        raise ValueError(
+            f"it has format version {version}, which needs a newer policyforest; this one, {__version__}, reads format "
+            f"version {VERSION}"
+        )
+
+
+def _space_json(name: str, space: Box) -> dict[str, Any]:
+    if str(space.dtype) not in SPACE_TYPES:
+        raise ValueError(f"policy: its {name} is of {space.dtype}, must be of {', '.join(SPACE_TYPES)}")
+    return box_to_json(space)
+
+
+def _space(name: str, value: Any) -> Box:
+    # NumPy takes the name of a dtype for a small language, so only plain names get there.
+    if not isinstance(value, dict) or value.get("dtype") not in SPACE_TYPES:
+        raise ValueError(f"its {name} must have a dtype of {', '.join(SPACE_TYPES)}")
+    with np.errstate(over="ignore", invalid="ignore"):
+        space = box_from_json(name, value)
+    if box_to_json(space) != value:  # such as numbers that do not fit the dtype
+        raise ValueError(f"its {name} has bounds that are no numbers of {value['dtype']}")
+    return space
+
+
+def _info(value: Any) -> PolicyInfo:
+    types = {"method": str, "settings": dict, "n_samples": int, "problem": str, "software": str, "created": str}
+    if not isinstance(value, dict) or value.keys() != types.keys():
+        raise ValueError(f"its info must have {', '.join(types)}")
+    for key, item in value.items():
+        if type(item) is not types[key]:
+            raise ValueError(f"its info has the {key} {item!r}, must be of type {types[key].__name__}")
+    whole_number("n_samples", value["n_samples"], at_least=0)
+    return PolicyInfo(**value)
+
+
+def _pack_forests(policy: Policy) -> tuple[dict[str, Array], dict[str, Any]]:
+    arrays: dict[str, Array] = {}
+    for j, forest in enumerate(policy.forests):
+        arrays |= forest_arrays(f"forest{j}", forest)
+    report = policy.simplification
+    settings = {
+        "periodic": periodic_setting(policy.periodic),
+        "outside": policy.outside,
+        "simplification": None if report is None else asdict(report),
+    }
+    return arrays, settings
+
+
+def _unpack_forests(parts: Parts) -> Policy:
+    n_actions = parts.action_space.shape[0]
+    return Policy(
+        tuple(parts.forest(f"forest{j}") for j in range(n_actions)),
+        parts.observation_space,
+        parts.action_space,
+        parts.periodic(),
+        parts.info,
+        parts.setting("outside"),
+        _simplification(parts.setting("simplification"), n_actions),
+    )
+
+
+def _simplification(value: Any, n_actions: int) -> Simplification | None:
+    if value is None:
+        return None
+    names = [f.name for f in fields(Simplification)]
+    if not isinstance(value, dict) or value.keys() != set(names):
+        raise ValueError(f"its simplification must have {', '.join(names)}")
+
+    def count(name: str) -> int:
+        return whole_number(name, value[name], at_least=1)
+
+    def changes(name: str) -> tuple[float, ...]:
+        if not isinstance(value[name], list) or len(value[name]) != n_actions:
+            raise ValueError(f"its {name} must hold a number for each of {n_actions} actions")
+        return tuple(real_number(name, change, at_least=0.0) for change in value[name])
+
+    return Simplification(
+        count("max_leaves"), count("n_leaves"), changes("mean_change"), changes("largest_change"), count("n_states")
+    )
+
+
+def _pack_greedy(policy: GreedyPolicy) -> tuple[dict[str, Array], dict[str, Any]]:
+    settings = {
+        "periodic": periodic_setting(policy.periodic),
+        "action_search": policy.action_search,
+        "max_leaves": whole_number("max_leaves", policy.max_leaves, at_least=1, at_most=MAX_MERGED_LEAVES),
+    }
+    return forest_arrays("forest0", policy.forest), settings
+
+
+def _unpack_greedy(parts: Parts) -> GreedyPolicy:
+    return GreedyPolicy(
+        parts.forest("forest0"),
+        parts.observation_space,
+        parts.action_space,
+        parts.setting("action_search"),
+        whole_number("max_leaves", parts.setting("max_leaves"), at_least=1, at_most=MAX_MERGED_LEAVES),
+        parts.info,
+        parts.periodic(),
+    )
+
+
+def _short(error: Exception) -> str:
+    text = str(error)
+    return text if len(text) <= 500 else text[:500] + "…"
+
+
+KINDS: dict[str, PolicyKind] = {
+    Policy.kind: PolicyKind(_pack_forests, _unpack_forests),
+    GreedyPolicy.kind: PolicyKind(_pack_greedy, _unpack_greedy),
+}

@@ -1,0 +1,43 @@
+"""Where a policy comes from: its method, the settings of its learner, its problem; saved with it."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from policyforest._support.settings import plain_settings
+from policyforest._support.version import __version__
+
+
+@dataclass(frozen=True)
+class PolicyInfo:
+    """Where a policy comes from; saved with it."""
+
+    method: str
+    """"fpf-pwl", "fpf-pwc", "fqi", "bas", …"""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """The learner's parameters"""
+    n_samples: int = 0
+    problem: str = ""
+    """The environment's id, where it is known"""
+    software: str = ""
+    created: str = ""
+
+    @classmethod
+    def of(cls, method: str, learner: Any, n_samples: int, **more: Any) -> PolicyInfo:
+        """The info of what a learner (a dataclass) made, with its plain parameters and whatever `more` adds to them."""
+        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+        return cls(
+            method,
+            plain_settings(learner) | more,
+            n_samples,
+            software=f"policyforest {__version__}",
+            created=now,
+        )
+
+
+def info_dict(info: PolicyInfo) -> dict[str, Any]:
+    """Plain data for JSON."""
+    return {f.name: getattr(info, f.name) for f in fields(info)} | {"settings": dict(info.settings)}

@@ -1,0 +1,44 @@
+"""The house: which packages there are, what they say of themselves, and what they import from the top level."""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "policyforest"
+ENTRY_POINTS = {"executors", "presets", "problems", "readers", "sklearn", "tensorboard"}
+CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+LAYERS: list[str] = next(contract["layers"] for contract in CONTRACTS if contract["type"] == "layers")
+MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE)
+
+
+def test_the_top_level_holds_packages_and_entry_points_alone() -> None:
+    assert {path.stem for path in PACKAGE.glob("*.py")} == {"__init__", "__main__"} | ENTRY_POINTS
+    assert {path.parent.name for path in PACKAGE.glob("*/__init__.py")} == set(LAYERS)
+
+
+@pytest.mark.parametrize("package", LAYERS)
+def test_a_package_states_its_job_and_what_it_may_import(package: str) -> None:
+    text = ast.get_docstring(ast.parse((PACKAGE / package / "__init__.py").read_text())) or ""
+    below = LAYERS[LAYERS.index(package) + 1 :]
+    stated = text.partition("May import: ")[2].replace("\n", " ").partition(".")[0]
+    assert [name for name in reversed(LAYERS) if f"`{name}`" in stated] == list(reversed(below))
+
+
+@pytest.mark.parametrize("entry_point", sorted(ENTRY_POINTS))
+def test_an_entry_point_only_names_what_others_hold(entry_point: str) -> None:
+    tree = ast.parse((PACKAGE / f"{entry_point}.py").read_text())
+    assert ast.get_docstring(tree)
+    assert all(isinstance(node, ast.Expr | ast.ImportFrom | ast.Assign) for node in tree.body)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_a_module_takes_only_the_core_from_the_top_level(path: Path) -> None:
+    """import-linter cannot see the compiled core, so imports of the top level are checked here."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module == "policyforest":
+            assert [alias.name for alias in node.names] == ["_core"]
