@@ -136,6 +136,22 @@ def test_another_problem_or_other_settings_are_refused_with_the_difference(tmp_p
     assert pf.resume(tmp_path, gym.make(PENDULUM), expected=agent.settings()).n_episodes == 1
 
 
+def test_a_setting_that_came_with_a_later_version_counts_as_its_default(tmp_path):
+    agent = small_agent(run_dir=tmp_path).learn(episodes=1)
+    agent.run.close()
+    settings = json.loads((tmp_path / "settings.json").read_text())
+    for part in (settings["planner"]["q"], settings["final"]["q"]):
+        del part["max_leaves"]
+    del settings["planner"]["max_points"]
+    (tmp_path / "settings.json").write_text(json.dumps(settings))
+    found = pf.resume(tmp_path, expected=agent.settings())
+    assert found.settings() == agent.settings()
+    found.run.close()
+    other = small_agent(planner=small_planner(max_points=7, warm_start=True)).settings()
+    with pytest.raises(ValueError, match=r"another run: planner\.max_points is 10 there and 7 here$"):
+        pf.resume(tmp_path, expected=other)
+
+
 def test_an_environment_that_raises_leaves_the_finished_episodes_on_disk(tmp_path):
     with pytest.raises(OSError, match="the cable came off"):
         small_agent(Corridor(breaks_at=(2, 3)), run_dir=tmp_path).learn(episodes=4)

@@ -102,6 +102,35 @@ def test_other_settings_or_samples_are_refused_by_name(data, tmp_path):
         learner(checkpoint_dir=tmp_path, score=np.abs).fit(data)
 
 
+def test_another_version_of_the_package_resumes_the_fit(data, tmp_path, monkeypatch):
+    with pytest.raises(KeyboardInterrupt):
+        learner(checkpoint_dir=tmp_path, callback=StopAfter(3)).fit(data)
+    assert json.loads((tmp_path / "settings.json").read_text())["policyforest"] == pf.__version__
+    monkeypatch.setattr(pf, "__version__", "99.0.0")
+    seen = []
+    resumed = learner(checkpoint_dir=tmp_path, callback=lambda it: seen.append(it.iteration)).fit(data)
+    assert same(resumed, learner().fit(data))
+    assert seen == [4]
+
+
+def test_a_setting_that_came_with_a_later_version_counts_as_its_default(data, tmp_path):
+    first = learner(checkpoint_dir=tmp_path).fit(data)
+    settings = json.loads((tmp_path / "settings.json").read_text())
+    del settings["learner"]["max_leaves"]
+    (tmp_path / "settings.json").write_text(json.dumps(settings))
+    assert same(first, learner(checkpoint_dir=tmp_path).fit(data))
+    with pytest.raises(ValueError, match=r"learner\.max_leaves is 50 there and 51 here"):
+        learner(checkpoint_dir=tmp_path, max_leaves=51).fit(data)
+
+
+def test_another_format_version_is_refused(data, tmp_path):
+    learner(checkpoint_dir=tmp_path).fit(data)
+    settings = json.loads((tmp_path / "settings.json").read_text())
+    (tmp_path / "settings.json").write_text(json.dumps(settings | {"version": 2}))
+    with pytest.raises(ValueError, match="another format or version"):
+        learner(checkpoint_dir=tmp_path).fit(data)
+
+
 @pytest.mark.parametrize(
     "damage",
     [lambda b: b[:-100], lambda b: b[:-1] + bytes([b[-1] ^ 1]), lambda b: b"", lambda b: b"\xff" * 100],

@@ -34,13 +34,14 @@ def resume(
     """
     run, settings = RunDirectory.open(run_dir)
     try:
-        if expected is not None:
-            _require_same(run, settings, expected)
         problem = Problem.from_settings(settings["problem"])
+        if expected is not None:
+            # Those of the agent, not of the file: what an older version did not write has its default there.
+            _require_same(run, _agent(problem, settings, n_jobs).settings(), expected)
         if env is None and problem.id:
             env = gym.make(id_from_file(str(run.path), problem.id), **problem.env_kwargs)
         if env is not None:
-            _require_same(run, settings["problem"], Problem.of_env(env).settings(), "problem.")
+            _require_same(run, problem.settings(), Problem.of_env(env).settings(), "problem.")
         agent = _agent(problem if env is None else env, settings, n_jobs)
         agent.restore(run)
     except BaseException:

@@ -252,11 +252,8 @@ class FittedQIteration:
             return nullcontext()
         if optimism is not None:
             raise ValueError("checkpoint_dir: goes with fit alone, must be None while exploring")
-        from policyforest._support.version import __version__
-
         warm = None if self.warm_start is None else self.warm_start.forest
         settings = {
-            "policyforest": __version__,
             "learner": result_settings(self),
             "seed": seed,
             "samples": samples_digest(transitions),
@@ -264,7 +261,9 @@ class FittedQIteration:
             "start": None if start is None else array_digest({"start": start}),
             "most": most,
         }
-        return QCheckpoint.open(self.checkpoint_dir, settings, any_seed=self.random_state is None)
+        defaults = result_settings(FittedQIteration())
+        any_seed = self.random_state is None
+        return QCheckpoint.open(self.checkpoint_dir, settings, defaults=defaults, any_seed=any_seed)
 
     def _source(self, transitions: Transitions, seed: int) -> _Source:
         if self.resample is None or (self.resample == "auto" and len(transitions) >= ENOUGH_SAMPLES):

@@ -2,13 +2,16 @@
 
 | file | what it holds |
 |---|---|
-| ``settings.json`` | all that the result depends on: settings, seed, a digest of the samples |
+| ``settings.json`` | all that the result depends on: settings, seed, a digest of the samples; which version began it |
 | ``iteration-000012.safetensors`` | the forest Q_12, the values at the samples, the history so far |
 | ``lock`` | held by the process that learns |
 
 Iteration h draws from streams that its number and the seed give, and needs the values of the one before: so the last
 file and the forests that Q averages are the whole state, and a run that goes on ends with the same bits. Older files
 are removed.
+
+A later version of the package resumes the folder if the format version is its own. A setting that the folder does not
+have was added later, and counts as its default.
 """
 
 from __future__ import annotations
@@ -33,6 +36,7 @@ from policyforest.forest.forest import Forest
 if TYPE_CHECKING:
     from policyforest.learning.fitted_q import QIteration
 
+# The version also goes up when the same settings give other bits: the package's own version is not compared.
 FORMAT, VERSION = "policyforest Q iterations", 1
 SETTINGS = "settings.json"
 NAME = re.compile(r"iteration-\d{6}\.safetensors")
@@ -58,13 +62,22 @@ class QCheckpoint:
     lock: Any
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], settings: Mapping[str, Any], *, any_seed: bool = False) -> QCheckpoint:
-        """A new folder, or one whose settings are the same; with `any_seed` its seed may be another, and counts."""
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        settings: Mapping[str, Any],
+        *,
+        defaults: Mapping[str, Any],
+        any_seed: bool = False,
+    ) -> QCheckpoint:
+        """A new folder, or one whose settings are the same; with `any_seed` its seed may be another, and counts.
+
+        `defaults` are those of ``settings["learner"]``, for settings that the folder does not have."""
         folder = Path(path)
         folder.mkdir(parents=True, exist_ok=True)
         lock = locked(folder, "checkpoint_dir")
         try:
-            return cls(folder, _agreed(folder, settings, any_seed), lock)
+            return cls(folder, _agreed(folder, settings, defaults, any_seed), lock)
         except BaseException:
             lock.close()
             raise
@@ -126,20 +139,21 @@ def forest_digest(forest: Forest | None) -> str | None:
     return None if forest is None else array_digest(forest.arrays)
 
 
-def _agreed(folder: Path, settings: Mapping[str, Any], any_seed: bool) -> Mapping[str, Any]:
+def _agreed(
+    folder: Path, settings: Mapping[str, Any], defaults: Mapping[str, Any], any_seed: bool
+) -> Mapping[str, Any]:
     file = folder / SETTINGS
     if not file.is_file():
         if _iterations(folder):
             raise ValueError(f"checkpoint_dir: {folder} has iterations but no {SETTINGS}, must be new or whole")
-        content = {"format": FORMAT, "version": VERSION, **settings}
-        with replacing(file) as beside:
-            beside.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n")
-        flush(folder)
+        _write_settings(file, settings)
         return settings
     try:
         theirs = json.loads(file.read_text())
         if theirs.pop("format") != FORMAT or theirs.pop("version") != VERSION:
             raise ValueError("it is of another format or version")
+        theirs.pop("policyforest", None)
+        theirs["learner"] = {**defaults, **theirs["learner"]}
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise ValueError(f"checkpoint_dir: {file} is not the settings of a checkpoint ({error})") from error
     ours = {**settings, "seed": theirs.get("seed")} if any_seed else settings
@@ -147,6 +161,15 @@ def _agreed(folder: Path, settings: Mapping[str, Any], any_seed: bool) -> Mappin
     if different:
         raise ValueError(f"checkpoint_dir: {folder} is of another fit, must be the same: {'; '.join(different)}")
     return ours
+
+
+def _write_settings(file: Path, settings: Mapping[str, Any]) -> None:
+    from policyforest import __version__
+
+    content = {"format": FORMAT, "version": VERSION, "policyforest": __version__, **settings}
+    with replacing(file) as beside:
+        beside.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n")
+    flush(file.parent)
 
 
 def _iterations(folder: Path) -> list[Path]:
