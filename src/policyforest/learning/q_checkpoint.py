@@ -164,7 +164,7 @@ def _agreed(
 
 
 def _write_settings(file: Path, settings: Mapping[str, Any]) -> None:
-    from policyforest import __version__
+    from policyforest._support.version import __version__
 
     content = {"format": FORMAT, "version": VERSION, "policyforest": __version__, **settings}
     with replacing(file) as beside:
