@@ -26,7 +26,7 @@ ros = typer.Typer(
 )
 
 Config = Annotated[Path, typer.Option("--config", "-c", help="What the robot's topics and joints mean, a TOML file.")]
-Record = Annotated[
+RecordFile = Annotated[
     Path | None, typer.Option(help="Keep every decision in a new file: .bag (ROS 1) or .mcap.", metavar="FILE")
 ]
 Seconds = Annotated[float | None, typer.Option(help="Stop after so many seconds.  [default: run until Ctrl-C]")]
@@ -36,7 +36,7 @@ Seconds = Annotated[float | None, typer.Option(help="Stop after so many seconds.
 def run(
     policy: Annotated[Path, typer.Argument(help="A policy file, .pforest.")],
     config: Config,
-    record: Record = None,
+    record: RecordFile = None,
     seconds: Seconds = None,
     json: Json = False,
 ) -> None:
@@ -75,7 +75,7 @@ def explore(
         Path | None, typer.Option("--output", "-o", help="Learn a policy in the end, and save it.")
     ] = None,
     policies: Annotated[int, typer.Option(help="Policies that are learned for it; the best is kept.")] = 10,
-    record: Record = None,
+    record: RecordFile = None,
     seed: Seed = 0,
     jobs: Jobs = -1,
     json: Json = False,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from policyforest._support.extras import import_extra
-from policyforest.ros.transport import JointSample, Kind
+from policyforest.extras import import_extra
+from policyforest.ros.transport import JointSample, MessageKind
 
 idl = import_extra("cyclonedds.idl", "dds")
 types = import_extra("cyclonedds.idl.types", "dds")
@@ -17,8 +17,8 @@ def _struct(package: str, type_name: str, /, **fields: Any) -> Any:
 
 
 Numbers = types.sequence[types.float64]
-Time = _struct("builtin_interfaces", "Time", sec=types.int32, nanosec=types.uint32)
-Header = _struct("std_msgs", "Header", stamp=Time, frame_id=str)
+Stamp = _struct("builtin_interfaces", "Time", sec=types.int32, nanosec=types.uint32)
+Header = _struct("std_msgs", "Header", stamp=Stamp, frame_id=str)
 Float64 = _struct("std_msgs", "Float64", data=types.float64)
 Dimension = _struct("std_msgs", "MultiArrayDimension", label=str, size=types.uint32, stride=types.uint32)
 Layout = _struct("std_msgs", "MultiArrayLayout", dim=types.sequence[Dimension], data_offset=types.uint32)
@@ -41,18 +41,18 @@ def _joints(message: Any) -> JointSample:
 
 def _joint_state(sample: JointSample) -> Any:
     seconds = int(sample.stamp)
-    header = Header(Time(seconds, int((sample.stamp - seconds) * 1e9)), "")
+    header = Header(Stamp(seconds, int((sample.stamp - seconds) * 1e9)), "")
     fields = ([float(v) for v in values] for values in (sample.position, sample.velocity, sample.effort))
     return JointState(header, list(sample.names), *fields)
 
 
-TYPES: dict[Kind, Any] = {"joints": JointState, "number": Float64, "numbers": Float64MultiArray}
-READERS: dict[Kind, Callable[[Any], Any]] = {
+TYPES: dict[MessageKind, Any] = {"joints": JointState, "number": Float64, "numbers": Float64MultiArray}
+READERS: dict[MessageKind, Callable[[Any], Any]] = {
     "joints": _joints,
     "number": lambda message: float(message.data),
     "numbers": lambda message: [float(value) for value in message.data],
 }
-WRITERS: dict[Kind, Callable[[Any], Any]] = {
+WRITERS: dict[MessageKind, Callable[[Any], Any]] = {
     "joints": _joint_state,
     "number": lambda value: Float64(float(value)),
     "numbers": lambda values: Float64MultiArray(Layout([], 0), [float(value) for value in values]),

@@ -15,8 +15,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from policyforest._support.extras import import_extra
-from policyforest.ros.transport import Kind
+from policyforest.extras import import_extra
+from policyforest.ros.transport import MessageKind
 
 LOOPBACK = """<CycloneDDS><Domain>
 <General><Interfaces><NetworkInterface name="lo"/></Interfaces><AllowMulticast>false</AllowMulticast></General>
@@ -45,7 +45,7 @@ class DdsTransport:
         self._ended = threading.Event()
         self._threads: list[threading.Thread] = []
 
-    def subscribe(self, topic: str, kind: Kind, callback: Callable[[Any], None]) -> None:
+    def subscribe(self, topic: str, kind: MessageKind, callback: Callable[[Any], None]) -> None:
         reader = self._dds["sub"].DataReader(self._participant, self._topic(topic, kind), qos=self._qos(latch=False))
         read = self._messages.READERS[kind]
         thread = threading.Thread(
@@ -54,9 +54,9 @@ class DdsTransport:
         self._threads.append(thread)
         thread.start()
 
-    def publisher(self, topic: str, kind: Kind, *, keep: int = 1, latch: bool = False) -> _Publisher:
+    def publisher(self, topic: str, kind: MessageKind, *, keep: int = 1, latch: bool = False) -> _DdsPublisher:
         writer = self._dds["pub"].DataWriter(self._participant, self._topic(topic, kind), qos=self._qos(latch))
-        return _Publisher(writer, self._messages.WRITERS[kind])
+        return _DdsPublisher(writer, self._messages.WRITERS[kind])
 
     def serve(self, service: str, callback: Callable[[], None]) -> None:
         raise ValueError(f"service {service}: there are none over DDS, use a reset_topic")
@@ -73,7 +73,7 @@ class DdsTransport:
         for thread in self._threads:
             thread.join()
 
-    def _topic(self, name: str, kind: Kind) -> Any:
+    def _topic(self, name: str, kind: MessageKind) -> Any:
         return self._dds["topic"].Topic(self._participant, "rt/" + name.lstrip("/"), self._messages.TYPES[kind])
 
     def _qos(self, latch: bool) -> Any:
@@ -108,7 +108,7 @@ def _domain() -> int:
     return int(given)
 
 
-class _Publisher:
+class _DdsPublisher:
     def __init__(self, writer: Any, write: Callable[[Any], Any]) -> None:
         self._writer, self._write = writer, write
 

@@ -12,16 +12,15 @@ from collections.abc import Callable
 import numpy as np
 from gymnasium.spaces import Box
 
-from policyforest._support.arguments import Floats, whole_number
-from policyforest.exploration import EpisodeReport, ExploringAgent, Problem
+from policyforest.arguments import Floats, whole_number
+from policyforest.exploration import ExploringAgent, Problem
+from policyforest.exploration.loop import Callback
 from policyforest.ros.config import EpisodeSettings, RobotConfig
 from policyforest.ros.control import Decision
 from policyforest.ros.recording import Recording
 from policyforest.ros.reward import Judge
 from policyforest.ros.robot_episode import Robot
 from policyforest.ros.transport import Transport
-
-Callback = Callable[[EpisodeReport], bool | None]
 
 
 def robot_problem(config: RobotConfig) -> Problem:

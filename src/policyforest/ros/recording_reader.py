@@ -19,11 +19,11 @@ from policyforest.data.transitions import Transitions
 from policyforest.ros.recording import LEAD, TYPES
 from policyforest.ros.reward import Judge
 
-Reward = Callable[[Floats, Floats, Floats], tuple[float, bool]]
+RewardFunction = Callable[[Floats, Floats, Floats], tuple[float, bool]]
 """(state, action, next state) → (reward, whether it is terminal)"""
 
 
-def read_recording(path: str | os.PathLike[str], reward: Reward | None = None) -> Transitions:
+def read_recording(path: str | os.PathLike[str], reward: RewardFunction | None = None) -> Transitions:
     """The samples of a file that ``policyforest ros run --record`` or ``ros explore --record`` has written.
 
     reward: for recordings without rewards (the configuration had no formula), or to learn another task from them.
@@ -46,7 +46,7 @@ def _require_names(problem: dict[str, Any], judge: Judge) -> None:
             raise ValueError(f"{kind}: are {problem[kind]} in the recording, {names} in the configuration")
 
 
-def _transitions(problem: dict[str, Any], moments: list[dict[str, Any]], reward: Reward | None) -> Transitions:
+def _transitions(problem: dict[str, Any], moments: list[dict[str, Any]], reward: RewardFunction | None) -> Transitions:
     steps = [(a, b) for a, b in pairwise(moments) if "action" in a and a["episode"] == b["episode"]]
     if not steps:
         raise ValueError("holds no step, at least two states of one episode are needed")

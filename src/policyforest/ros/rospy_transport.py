@@ -19,9 +19,9 @@ from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
-from xmlrpc.client import ServerProxy, Transport
+from xmlrpc import client as xml_rpc
 
-from policyforest.ros.transport import JointSample, Kind
+from policyforest.ros.transport import JointSample, MessageKind
 
 DEBIAN = Path("/usr/lib/python3/dist-packages")
 QUEUE = 100
@@ -42,7 +42,7 @@ class RospyTransport:
         self._node = _join_network(self._ros, node)
         self._ends: list[Any] = []
 
-    def subscribe(self, topic: str, kind: Kind, callback: Callable[[Any], None]) -> None:
+    def subscribe(self, topic: str, kind: MessageKind, callback: Callable[[Any], None]) -> None:
         read = _READERS[kind]
         end = self._ros.rospy.Subscriber(
             topic,
@@ -53,11 +53,11 @@ class RospyTransport:
         )
         self._ends.append(end)
 
-    def publisher(self, topic: str, kind: Kind, *, keep: int = 1, latch: bool = False) -> _Publisher:
+    def publisher(self, topic: str, kind: MessageKind, *, keep: int = 1, latch: bool = False) -> _RospyPublisher:
         message = self._ros.messages[kind]
         end = self._ros.rospy.Publisher(topic, message, queue_size=keep, tcp_nodelay=True, latch=latch)
         self._ends.append(end)
-        return _Publisher(end, message, _WRITERS[kind])
+        return _RospyPublisher(end, message, _WRITERS[kind])
 
     def serve(self, service: str, callback: Callable[[], None]) -> None:
         def answer(request: Any) -> Any:
@@ -90,7 +90,7 @@ class RospyTransport:
         self._ends.clear()
 
 
-class _Publisher:
+class _RospyPublisher:
     def __init__(self, end: Any, message: Any, write: Callable[[Any, Any], Any]) -> None:
         self._end, self._message, self._write = end, message, write
 
@@ -117,7 +117,7 @@ class _Node:
     def __init__(self, ros: SimpleNamespace) -> None:
         self._ros = ros
         self.uri = ros.rosgraph.get_master_uri()
-        self._master = ServerProxy(self.uri, transport=ImpatientTransport())
+        self._master = xml_rpc.ServerProxy(self.uri, transport=ImpatientTransport())
         self._pid = self._ask()
         self.connected = self._pid is not None
         threading.Thread(target=self._watch, name="master", daemon=True).start()
@@ -143,7 +143,7 @@ class _Node:
         """Tells a new master all that this process publishes, subscribes to and serves."""
         name, uri = self._ros.rospy.get_name(), self._ros.rospy.get_node_uri()
         managers = self._ros.registration
-        own = ServerProxy(uri, transport=ImpatientTransport())
+        own = xml_rpc.ServerProxy(uri, transport=ImpatientTransport())
         master: Any = self._master
         for topic, kind in managers.get_topic_manager().get_publications():
             master.registerPublisher(name, topic, kind, uri)
@@ -154,7 +154,7 @@ class _Node:
             master.registerService(name, service, service_uri, uri)
 
 
-class ImpatientTransport(Transport):
+class ImpatientTransport(xml_rpc.Transport):
     """XML-RPC that does not wait for ever."""
 
     def make_connection(self, host: Any) -> Any:
@@ -243,12 +243,12 @@ def _within(timeout: float, call: Callable[[], Any]) -> Any:
     return result[0]
 
 
-_READERS: dict[Kind, Callable[[Any], Any]] = {
+_READERS: dict[MessageKind, Callable[[Any], Any]] = {
     "joints": _joints,
     "number": lambda message: float(message.data),
     "numbers": lambda message: [float(value) for value in message.data],
 }
-_WRITERS: dict[Kind, Callable[[Any, Any], Any]] = {
+_WRITERS: dict[MessageKind, Callable[[Any, Any], Any]] = {
     "joints": _joint_state,
     "number": lambda message, value: message(float(value)),
     "numbers": lambda message, value: message(data=[float(v) for v in value]),

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-Kind = Literal["joints", "number", "numbers"]
+MessageKind = Literal["joints", "number", "numbers"]
 """sensor_msgs/JointState as `JointSample`, std_msgs/Float64 as float, std_msgs/Float64MultiArray as list of float"""
 
 
@@ -41,10 +41,10 @@ class Publisher(Protocol):
 class Transport(Protocol):
     """A robot's network, seen from one process."""
 
-    def subscribe(self, topic: str, kind: Kind, callback: Callable[[Any], None]) -> None:
+    def subscribe(self, topic: str, kind: MessageKind, callback: Callable[[Any], None]) -> None:
         """Calls back for every message, from a thread of the transport."""
 
-    def publisher(self, topic: str, kind: Kind, *, keep: int = 1, latch: bool = False) -> Publisher:
+    def publisher(self, topic: str, kind: MessageKind, *, keep: int = 1, latch: bool = False) -> Publisher:
         """A topic to publish on; at most `keep` messages wait, the oldest gives way. `latch`: whoever comes late gets
         the last message."""
 

@@ -37,7 +37,7 @@ PLUGIN_SOURCES = files("policyforest.ros.gazebo") / "plugin"
 PLUGIN_FOLDER = "opt/policyforest"
 MARK = "policyforest-gazebo"
 
-Tell = Callable[[str], None]
+ShowLine = Callable[[str], None]
 
 
 def default_folder() -> Path:
@@ -54,7 +54,7 @@ class Stage:
     name: str
     text: str
     key: str
-    run: Callable[[Tell], None]
+    run: Callable[[ShowLine], None]
 
 
 class Installation:
@@ -83,7 +83,7 @@ class Installation:
         mark = self.folder / "done" / stage.name
         return mark.is_file() and mark.read_text() == stage.key
 
-    def set_up(self, say: Tell, tell: Tell) -> None:
+    def set_up(self, say: ShowLine, tell: ShowLine) -> None:
         """Does what is missing; `say` gets a line a stage, `tell` every line of the commands."""
         require_root()
         if self.folder.exists() and not self.folder.is_dir():
@@ -119,7 +119,7 @@ class Installation:
             raise OSError(f"{self.folder}: {', '.join(left)} cannot be unmounted, nothing was removed")
         shutil.rmtree(self.folder)
 
-    def _base(self, tell: Tell) -> None:
+    def _base(self, tell: ShowLine) -> None:
         free = shutil.disk_usage(self.folder).free
         if free < NEEDED_BYTES:
             raise OSError(f"--dir: {self.folder} has {free / 1e9:.1f} GB left, {NEEDED_BYTES / 1e9:.0f} are needed")
@@ -142,7 +142,7 @@ class Installation:
         half.rename(self.chroot.root)
         shutil.rmtree(packages)
 
-    def _install(self, packages: tuple[str, ...], tell: Tell) -> None:
+    def _install(self, packages: tuple[str, ...], tell: ShowLine) -> None:
         for command in (
             ["dpkg", "--configure", "-a"],
             ["apt-get", "update", "-q"],
@@ -151,7 +151,7 @@ class Installation:
         ):
             run_logged(self.chroot.command(command), self.log, tell)
 
-    def _plugin(self, tell: Tell) -> None:
+    def _plugin(self, tell: ShowLine) -> None:
         target = self.chroot.root / PLUGIN_FOLDER
         shutil.rmtree(target, ignore_errors=True)
         with as_file(PLUGIN_SOURCES) as sources:
