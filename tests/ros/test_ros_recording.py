@@ -14,12 +14,12 @@ from policyforest.exploration.resuming import resume
 from policyforest.ros import recording as recording_module
 from policyforest.ros.config import load_config
 from policyforest.ros.control import Decision
-from policyforest.ros.explore import RobotExploration, robot_problem
 from policyforest.ros.expressions import Formula
 from policyforest.ros.recording import Recording, problem_settings
 from policyforest.ros.recording_reader import read_recording
 from policyforest.ros.reward import Judge
 from policyforest.ros.robot_episode import RobotLostError
+from policyforest.ros.robot_exploration import RobotExploration, robot_problem
 from policyforest.ros.simulator import SimulatedPendulum
 from policyforest.ros.transport import JointSample
 

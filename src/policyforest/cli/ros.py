@@ -83,7 +83,7 @@ def explore(
     """Learn on a robot from nothing: explore, plan while it is brought back, and keep every episode."""
     from policyforest.policy.policy_files import SUFFIX
     from policyforest.ros.config import load_config
-    from policyforest.ros.explore import RobotExploration, require_episodes
+    from policyforest.ros.robot_exploration import RobotExploration, require_episodes
 
     if output is not None and (output.suffix != SUFFIX or not output.parent.is_dir()):
         raise ValueError(f"--output: is {output}, must end in {SUFFIX} and lie in a folder that exists")
@@ -156,9 +156,9 @@ def read(
 ) -> None:
     """Turn a recording into transitions, for `policyforest learn --data`."""
     from policyforest.ros.config import load_config
-    from policyforest.ros.explore import require_episodes
     from policyforest.ros.recording_reader import read_recording
     from policyforest.ros.reward import Judge
+    from policyforest.ros.robot_exploration import require_episodes
 
     robot = None if config is None else load_config(config)
     samples = read_recording(recording, None if robot is None else Judge(robot, require_episodes(robot)))
@@ -171,7 +171,7 @@ def read(
 
 def _open_agent(name: str, config: Any, run_dir: Path, seed: int, jobs: int) -> Any:
     from policyforest.exploration import make_agent, resume
-    from policyforest.ros.explore import require_episodes, robot_problem
+    from policyforest.ros.robot_exploration import require_episodes, robot_problem
 
     episode = require_episodes(config)
     settings: dict[str, Any] = {"r_max": episode.r_max, "discount": episode.discount, "seed": seed, "n_jobs": jobs}
