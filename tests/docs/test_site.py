@@ -24,7 +24,7 @@ def test_the_site_builds_without_warnings_and_has_every_public_name(tmp_path: Pa
     reference = (tmp_path / "site" / "api.html").read_text()
     for heading in re.findall(r"^##+ `([\w.]+)`$", docs_site.api_page(), re.MULTILINE):
         assert f"<code>{heading}</code></h" in reference, heading
-    assert "How the house is laid out" in (tmp_path / "site" / "contributing.html").read_text()
+    assert "How the code is organised" in (tmp_path / "site" / "contributing.html").read_text()
 
 
 @pytest.mark.parametrize("page", sorted((ROOT / "docs" / "algorithms").glob("*.md")), ids=lambda page: page.stem)

@@ -9,8 +9,8 @@ import tomllib
 import pytest
 
 from loopback import EXAMPLE
+from policyforest._support.formulas import Formula
 from policyforest.ros.config import StateDimension, load_config, parse_config, wrapped
-from policyforest.ros.expressions import Formula
 
 
 @pytest.fixture

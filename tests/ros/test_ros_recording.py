@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from loopback import EXAMPLE, Loopback
+from policyforest._support.formulas import Formula
 from policyforest.exploration import make_agent
 from policyforest.exploration.resuming import resume
 from policyforest.ros import recording as recording_module
 from policyforest.ros.config import load_config
 from policyforest.ros.control import Decision
-from policyforest.ros.expressions import Formula
 from policyforest.ros.recording import Recording, problem_settings
 from policyforest.ros.recording_reader import read_recording
 from policyforest.ros.reward import Judge

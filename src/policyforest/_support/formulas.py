@@ -13,7 +13,7 @@ from __future__ import annotations
 import ast
 import math
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -155,6 +155,26 @@ class Expression:
             case ast.Call(func=ast.Name(id=name), args=args):
                 return FUNCTIONS[name][0](*(self._value(argument, columns) for argument in args))
         raise AssertionError(f"{ast.dump(node)} was not refused")
+
+
+class Formula:
+    """An `Expression` of known names for one row at a time; a value that is not finite is an error."""
+
+    def __init__(self, text: str, names: Iterable[str]) -> None:
+        known = set(names)
+        try:
+            self._expression = Expression(text)
+        except ValueError as error:
+            raise ValueError(str(error).removeprefix("expression: ")) from None
+        if unknown := self._expression.names - known:
+            raise ValueError(f"has {', '.join(map(repr, sorted(unknown)))}, known are {', '.join(sorted(known))}")
+
+    def __call__(self, values: Mapping[str, float]) -> float:
+        """Its value; a comparison is 1.0 or 0.0."""
+        result = float(self._expression({name: np.array([value]) for name, value in values.items()})[0])
+        if not math.isfinite(result):
+            raise ValueError(f"formula {self._expression.text!r}: is {result} for {dict(values)}, must be finite")
+        return result
 
 
 def _true(value: Any) -> Any:

@@ -24,9 +24,8 @@ from typing import Any, Literal, cast
 import numpy as np
 from gymnasium.spaces import Box
 
-from policyforest._support.formulas import CONSTANTS, FUNCTIONS
+from policyforest._support.formulas import CONSTANTS, FUNCTIONS, Formula
 from policyforest.data.readers.recordings import PREFIX
-from policyforest.ros.expressions import Formula
 from policyforest.ros.toml_table import Table
 
 JointField = Literal["position", "velocity", "effort"]

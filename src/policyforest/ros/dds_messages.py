@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from policyforest.extras import import_extra
+from policyforest._support.extras import import_extra
 from policyforest.ros.transport import JointSample, MessageKind
 
 idl = import_extra("cyclonedds.idl", "dds")

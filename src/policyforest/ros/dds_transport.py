@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from policyforest.extras import import_extra
+from policyforest._support.extras import import_extra
 from policyforest.ros.transport import MessageKind
 
 LOOPBACK = """<CycloneDDS><Domain>

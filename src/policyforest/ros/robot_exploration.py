@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from gymnasium.spaces import Box
 
-from policyforest.arguments import Floats, whole_number
+from policyforest._support.arguments import Floats, whole_number
 from policyforest.exploration import ExploringAgent, Problem
 from policyforest.exploration.loop import Callback
 from policyforest.ros.config import EpisodeSettings, RobotConfig

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from policyforest.ros.expressions import Formula
+from policyforest._support.formulas import Formula
 
 TOPIC = r"/?[A-Za-z]\w*(/[A-Za-z]\w*)*"
 MISSING: Any = object()
