@@ -81,40 +81,22 @@ def explore(
     json: Json = False,
 ) -> None:
     """Learn on a robot from nothing: explore, plan while it is brought back, and keep every episode."""
-    from policyforest.policy.policy_files import SUFFIX
     from policyforest.ros.config import load_config
-    from policyforest.ros.robot_exploration import RobotExploration, require_episodes
 
-    if output is not None and (output.suffix != SUFFIX or not output.parent.is_dir()):
-        raise ValueError(f"--output: is {output}, must end in {SUFFIX} and lie in a folder that exists")
+    _require_policy_file(output)
     whole_number("--policies", policies, at_least=1)
     whole_number("--episodes", episodes, at_least=1)
     robot = load_config(config)
-    require_episodes(robot)
     explorer = _open_agent(agent, robot, run_dir, seed, jobs)
     if explorer.n_episodes and not json:
         note(f"{run_dir} holds {explorer.n_episodes} episodes, the run goes on")
-    shown = EpisodeTable(quiet=json, tensorboard=None)
-    try:
-        with _network(robot) as transport, _recording(record, robot) as log, _on_signals(_interrupt):
-            RobotExploration(explorer, robot, transport, recording=log, warn=note).learn(episodes, shown)
-    finally:
-        if explorer.run is not None:
-            explorer.run.close()
-    report: dict[str, Any] = {
-        "agent": agent,
-        "episodes": explorer.n_episodes,
-        "samples": explorer.total_steps,
-        "returns": [episode.episode_return for episode in explorer.log],
-        "run": str(run_dir),
-    }
+    _explore_robot(explorer, robot, episodes, record, EpisodeTable(quiet=json, tensorboard=None))
     if output is not None:
         explorer.best_policy(policies).save(output)
-        report["policy"] = str(output)
     if json:
-        print_json(report)
+        print_json(_exploration_report(agent, explorer, run_dir, output))
         return
-    pairs = {"samples": f"{report['samples']:,} in {report['episodes']} episodes", "kept in": run_dir}
+    pairs = {"samples": f"{explorer.total_steps:,} in {explorer.n_episodes} episodes", "kept in": run_dir}
     print_pairs(f"Explored {robot.name} with {agent}", pairs | ({} if output is None else {"policy": output}))
 
 
@@ -182,6 +164,31 @@ def _open_agent(name: str, config: Any, run_dir: Path, seed: int, jobs: int) -> 
     return resume(run_dir, n_jobs=jobs, expected=make_agent(name, problem, **settings).settings())
 
 
+def _explore_robot(
+    explorer: Any, config: Any, episodes: int, record: Path | None, callback: Callable[[Any], None]
+) -> None:
+    """Plays the episodes that the run lacks; the run directory is closed whatever happens."""
+    from policyforest.ros.robot_exploration import RobotExploration
+
+    try:
+        with _network(config) as transport, _recording(record, config) as log, _on_signals(_interrupt):
+            RobotExploration(explorer, config, transport, recording=log, warn=note).learn(episodes, callback)
+    finally:
+        if explorer.run is not None:
+            explorer.run.close()
+
+
+def _exploration_report(agent: str, explorer: Any, run_dir: Path, output: Path | None) -> dict[str, Any]:
+    report: dict[str, Any] = {
+        "agent": agent,
+        "episodes": explorer.n_episodes,
+        "samples": explorer.total_steps,
+        "returns": [episode.episode_return for episode in explorer.log],
+        "run": str(run_dir),
+    }
+    return report if output is None else report | {"policy": str(output)}
+
+
 @contextmanager
 def _network(config: Any) -> Iterator[Any]:
     from policyforest.ros.transport import open_transport
@@ -229,6 +236,13 @@ def _beside(stop: Callable[[], None]) -> Callable[[], None]:
 def _require_seconds(seconds: float | None) -> None:
     if seconds is not None:
         real_number("--seconds", seconds, at_least=0.0)
+
+
+def _require_policy_file(output: Path | None) -> None:
+    from policyforest.policy_files import SUFFIX
+
+    if output is not None and (output.suffix != SUFFIX or not output.parent.is_dir()):
+        raise ValueError(f"--output: is {output}, must end in {SUFFIX} and lie in a folder that exists")
 
 
 def _interrupt() -> None:
