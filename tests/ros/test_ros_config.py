@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import math
+import subprocess
+import sys
 import tomllib
 
 import pytest
@@ -105,6 +108,65 @@ def test_everything_wrong_is_named_at_once(content):
 
     message = broken(content, change)
     assert all(key in message for key in ("robot.toml: ", "robot.rate", "action[0].topic", "state[1].joint"))
+
+
+def test_keys_that_do_not_fit_together_are_named_beside_other_wrong_keys(content):
+    def change(c):
+        c["state"][1] |= {"name": "9", "low": 11}
+        c["action"][0] |= {"topic": "a b", "safe": 16}
+        c["episode"] |= {"steps": 0, "reward": "-thta**2", "reset_topic": "/r"}
+
+    message = broken(content, change)
+    assert "state[1].low: is 11.0, must be below high, 10.0" in message
+    assert "action[0].safe: is 16.0, must be within low and high, [-15.0, 15.0]" in message
+    assert "episode.reward: has 'thta'" in message
+    assert "episode.reset_service, reset_topic: is ('/pendulum/reset', '/r'), must be exactly one" in message
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (lambda c: c["robot"].update(rate=0), 'robot.rate: is 0, must be "state", or a finite number above 0'),
+        (lambda c: c["robot"].update(name="9"), r"robot.name: is '9', must be text that matches [A-Za-z]\w*"),
+        (lambda c: c["state"][0].update(joint=""), "state[0].joint: is '', must be text"),
+        (lambda c: c["state"][0].pop("field"), "state[0].field: is missing, must be one of 'position', 'velocity', "),
+        (lambda c: c["state"][0].update(wrap=[1]), "state[0].wrap: is [1], must be true, or [low, high] with low"),
+        (lambda c: c["state"][1].update(high=float("inf")), "state[1].high: is inf, must be a finite number"),
+        (lambda c: c["state"].append(3), "state[2]: is 3, must be a table"),
+        (lambda c: c["action"][0].update(low="x"), "action[0].low: is 'x', must be a finite number"),
+        (lambda c: c.update(robot=3), "robot: is 3, must be a table"),
+        (lambda c: c["episode"].update(lock_step=1), "episode.lock_step: is 1, must be true or false"),
+        (lambda c: c["episode"].update(settle=-1), "episode.settle: is -1, must be a finite number at least 0"),
+        (lambda c: c["robot"].update(speed=1), "robot.speed: is not known, must be one of age_by, joint_states,"),
+    ],
+)
+def test_one_wrong_key_is_one_problem_in_full(content, change, problem):
+    message = broken(content, change)
+    assert message.startswith(f"robot.toml: {problem}")
+    assert "; " not in message
+
+
+def test_values_of_a_reset_topic_are_numbers(content):
+    def change(c):
+        del c["episode"]["reset_service"]
+        c["episode"] |= {"reset_topic": "/pendulum/place", "reset_values": ["down", "up"]}
+
+    problem = "episode.reset_values: is ['down', 'up'], must be a list of finite numbers"
+    assert broken(content, change) == f"robot.toml: {problem}"
+    content["episode"]["reset_values"] = [-3, 0.5]
+    assert parse_config(content).episode.reset_values == (-3.0, 0.5)
+
+
+def test_without_pydantic_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pydantic", None)
+    monkeypatch.delitem(sys.modules, "policyforest.ros.config_keys")
+    with pytest.raises(ImportError, match=r"pydantic is not installed; run `pip install 'policyforest\[ros\]'`"):
+        importlib.import_module("policyforest.ros.config_keys")
+
+
+def test_importing_the_package_does_not_import_pydantic():
+    code = "import sys, policyforest.cli; sys.exit('pydantic' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
 def test_a_file_that_is_no_toml_is_refused(tmp_path):

@@ -239,7 +239,7 @@ def _require_seconds(seconds: float | None) -> None:
 
 
 def _require_policy_file(output: Path | None) -> None:
-    from policyforest.policy_files import SUFFIX
+    from policyforest.policy.policy_files import SUFFIX
 
     if output is not None and (output.suffix != SUFFIX or not output.parent.is_dir()):
         raise ValueError(f"--output: is {output}, must end in {SUFFIX} and lie in a folder that exists")

@@ -3,11 +3,12 @@
 | table | what it says |
 |---|---|
 | ``[robot]`` | name, transport, the topic of the joints, the rate, when a state is too old |
-| ``[[state]]`` | one a dimension of the state: value = scale * raw + offset, then wrapped |
-| ``[[action]]`` | one a dimension of the action: its topic, and the safe action |
+| ``[[state]]`` | one per dimension of the state: value = scale * raw + offset, then wrapped |
+| ``[[action]]`` | one per dimension of the action: its topic, and the safe action |
 | ``[episode]`` | for learning: steps, reward, end, and how the robot is brought back |
 
-Everything that is wrong in a file is named at once, each with its key, what it was and what it must be.
+Everything that is wrong in a file is named at once, each with its key, what it was and what it must be. The tables are
+plain dataclasses; pydantic reads their annotations when a file is parsed, and never when a node runs.
 """
 
 from __future__ import annotations
@@ -15,38 +16,53 @@ from __future__ import annotations
 import keyword
 import math
 import os
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from gymnasium.spaces import Box
 
 from policyforest._support.formulas import CONSTANTS, FUNCTIONS, Formula
 from policyforest.data.readers.recordings import PREFIX
-from policyforest.ros.toml_table import Table
+from policyforest.ros import config_checks as check
+from policyforest.ros import config_keys as keys
+from policyforest.ros.config_keys import NAME, TOPIC, problems_of, pydantic
 
 JointField = Literal["position", "velocity", "effort"]
-Angle = tuple[float, float]
-HALF_TURN: Angle = (-math.pi, math.pi)
+TransportName = Literal["ros1", "dds"]
+AgeBy = Literal["arrival", "stamp"]
+Finite = Annotated[float, keys.number()]
+Angle = tuple[Finite, Finite]
+FORMULA = keys.described("a formula, as text")
+AT_LEAST_ONE = pydantic.AfterValidator(check.at_least_one)
+ALSO_DEFAULT = pydantic.Field(validate_default=True)
 NEXT = "next_"
-ON_STATE = '"state", or '
+FORBID_OTHERS = {"extra": "forbid"}
+"""For pydantic: a key that a table does not know is an error"""
 
 
 @dataclass(frozen=True)
 class StateDimension:
     """One dimension of the state: ``scale * joint.field + offset``, wrapped into [low, high) where it is an angle."""
 
-    name: str
-    joint: str
-    field: JointField
-    scale: float = 1.0
-    offset: float = 0.0
-    wrap: Angle | None = None
-    low: float = -math.inf
-    high: float = math.inf
+    __pydantic_config__ = FORBID_OTHERS
+    name: Annotated[str, keys.text(NAME)]
+    joint: Annotated[str, keys.text()]
+    field: Annotated[JointField, keys.choice(JointField)]
+    scale: Annotated[Finite, pydantic.AfterValidator(check.other_than_zero)] = 1.0
+    offset: Finite = 0.0
+    wrap: Annotated[
+        Angle | None,
+        pydantic.AfterValidator(check.ascending),
+        pydantic.BeforeValidator(check.turn),
+        keys.described("true, or [low, high] with low below high"),
+    ] = None
+    low: Finite = -math.inf
+    high: Annotated[Finite, pydantic.WrapValidator(check.state_limits), ALSO_DEFAULT] = math.inf
 
     def value(self, raw: float) -> float:
         """The state of a raw reading."""
@@ -58,48 +74,63 @@ class StateDimension:
 class ActionDimension:
     """One dimension of the action, published on a topic of its own."""
 
-    name: str
-    topic: str
-    safe: float
-    low: float
-    high: float
+    __pydantic_config__ = FORBID_OTHERS
+    name: Annotated[str, keys.text(NAME)]
+    topic: Annotated[str, keys.text(TOPIC)]
+    safe: Finite
+    low: Finite
+    high: Annotated[Finite, pydantic.AfterValidator(check.action_limits)]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class EpisodeSettings:
     """How to learn on the robot. Formulas know the state before a step by its names, the state after it with ``next_``
     before them, and the action."""
 
-    steps: int
-    reward: Formula
-    terminal: Formula | None
-    terminal_reward: float | None
+    __pydantic_config__ = FORBID_OTHERS
+    steps: Annotated[int, keys.integer(least=1)] = 100
+    reward: Annotated[Formula, pydantic.PlainValidator(check.formula), FORMULA]
+    terminal: Annotated[Formula | None, pydantic.PlainValidator(check.formula), FORMULA] = None
+    terminal_reward: Annotated[float | None, keys.number()] = None
     """What a terminal step pays in place of the reward"""
-    reset_service: str | None
-    reset_topic: str | None
-    reset_values: tuple[float, ...]
+    reset_service: Annotated[str | None, keys.text(TOPIC)] = None
+    reset_topic: Annotated[str | None, keys.text(TOPIC), pydantic.AfterValidator(check.one_reset), ALSO_DEFAULT] = None
+    reset_values: Annotated[
+        tuple[Finite, ...], pydantic.BeforeValidator(check.values_of_topic), keys.described("a list of finite numbers")
+    ] = ()
     """What is published on the reset topic"""
-    reset_timeout: float
-    settle: float
+    reset_timeout: Annotated[float, keys.number(above=0.0)] = 10.0
+    settle: Annotated[float, keys.number(least=0.0)] = 0.0
     """Seconds that the robot is left alone after a reset"""
-    lock_step: bool
+    lock_step: Annotated[bool, keys.flag()] = False
     """Whether the robot is a simulator that stands still until it is commanded"""
-    r_max: float | None
-    discount: float | None
+    r_max: Annotated[float | None, keys.number()] = None
+    discount: Annotated[float | None, keys.number(least=0.0, below=1.0)] = None
 
 
-@dataclass(frozen=True)
-class RobotConfig:
+@dataclass(frozen=True, kw_only=True)
+class RobotSettings:
+    """The table ``[robot]``."""
+
+    __pydantic_config__ = FORBID_OTHERS
+    name: Annotated[str, keys.text(NAME)] = "policyforest"
+    transport: Annotated[TransportName, keys.choice(TransportName)] = "ros1"
+    joint_states: Annotated[str, keys.text(TOPIC)]
+    rate: Annotated[
+        float | None,
+        keys.number(above=0.0, most=10_000.0, instead='"state", or '),
+        pydantic.BeforeValidator(check.rate_or_state),
+    ]
+    """Actions a second; None: one for each state that arrives"""
+    max_age: Annotated[float, keys.number(above=0.0)] = 0.5
+    """Seconds after which a state is too old to act on"""
+    age_by: Annotated[AgeBy, keys.choice(AgeBy)] = "arrival"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RobotConfig(RobotSettings):
     """A robot as its configuration describes it."""
 
-    name: str
-    transport: Literal["ros1", "dds"]
-    joint_states: str
-    rate: float | None
-    """Actions a second; None: one for each state that arrives"""
-    max_age: float
-    """Seconds after which a state is too old to act on"""
-    age_by: Literal["arrival", "stamp"]
     state: tuple[StateDimension, ...]
     action: tuple[ActionDimension, ...]
     episode: EpisodeSettings | None
@@ -122,6 +153,22 @@ class RobotConfig:
         return {i: d.wrap for i, d in enumerate(self.state) if d.wrap is not None}
 
 
+@dataclass(frozen=True)
+class RobotFile:
+    """The tables of a file."""
+
+    __pydantic_config__ = FORBID_OTHERS
+    robot: RobotSettings
+    state: Annotated[tuple[StateDimension, ...], AT_LEAST_ONE, keys.described("at least one [[state]]")]
+    action: Annotated[tuple[ActionDimension, ...], AT_LEAST_ONE, keys.described("at least one [[action]]")]
+    episode: EpisodeSettings | None = None
+
+
+TABLES: dict[str, type] = {"": RobotFile, "robot": RobotSettings, "state": StateDimension}
+TABLES |= {"action": ActionDimension, "episode": EpisodeSettings}
+FILE = pydantic.TypeAdapter(RobotFile)
+
+
 def load_config(path: str | os.PathLike[str]) -> RobotConfig:
     """Reads a configuration; a ValueError names all that is wrong in it."""
     file = Path(path)
@@ -134,28 +181,18 @@ def load_config(path: str | os.PathLike[str]) -> RobotConfig:
 
 def parse_config(content: Mapping[str, Any], source: str = "config") -> RobotConfig:
     """A configuration from the tables of a TOML file."""
+    tables = {"robot": {}, "state": [], "action": []} | dict(content)
+    states = list(_texts(tables, "state", "name", NAME).values())
+    actions = list(_texts(tables, "action", "name", NAME).values())
     problems: list[str] = []
-    root = Table(content, "", problems)
-    robot = root.table("robot")
-    states = tuple(_state(table) for table in root.tables("state"))
-    actions = tuple(_action(table) for table in root.tables("action"))
-    config = RobotConfig(
-        name=robot.text("name", "policyforest", pattern=r"[A-Za-z]\w*"),
-        transport=cast(Any, robot.choice("transport", ("ros1", "dds"), "ros1")),
-        joint_states=robot.topic("joint_states"),
-        rate=None if robot.raw("rate") == "state" else robot.number("rate", above=0.0, most=10_000.0, instead=ON_STATE),
-        max_age=robot.number("max_age", 0.5, above=0.0),
-        age_by=cast(Any, robot.choice("age_by", ("arrival", "stamp"), "arrival")),
-        state=states,
-        action=actions,
-        episode=_episode(root.table("episode"), states, actions) if "episode" in content else None,
-    )
-    robot.finish()
-    root.finish()
-    problems += [*_wrong_names(config), *_wrong_topics(config)]
+    try:
+        file = FILE.validate_python(tables, context={"names": [*states, *(NEXT + name for name in states), *actions]})
+    except pydantic.ValidationError as error:
+        problems += dict.fromkeys(problems_of(error, TABLES, tables))  # two wrong numbers of a list are one problem
+    problems += [*_wrong_names(states, actions), *_wrong_topics(tables)]
     if problems:
         raise ValueError(f"{source}: {'; '.join(problems)}")
-    return config
+    return RobotConfig(**vars(file.robot), state=file.state, action=file.action, episode=file.episode)
 
 
 def wrapped(value: float, low: float, high: float) -> float:
@@ -167,10 +204,18 @@ def wrapped(value: float, low: float, high: float) -> float:
     return inside if low <= inside < high else low
 
 
-def _wrong_names(config: RobotConfig) -> Iterator[str]:
+def _texts(tables: Mapping[str, Any], table: str, key: str, pattern: str) -> dict[str, str]:
+    """The texts under a key of a table by their place, ``{"state[0].name": "theta"}``, without those that are wrong by
+    themselves."""
+    given = tables.get(table)
+    places = {f"{table}[{i}]": entry for i, entry in enumerate(given)} if isinstance(given, list) else {table: given}
+    found = {f"{place}.{key}": entry.get(key) for place, entry in places.items() if isinstance(entry, Mapping)}
+    return {place: text for place, text in found.items() if isinstance(text, str) and re.fullmatch(pattern, text)}
+
+
+def _wrong_names(states: list[str], actions: list[str]) -> Iterator[str]:
     """Names that a formula could not tell apart."""
-    states = [d.name for d in config.state]
-    own = [*states, *(a.name for a in config.action)]
+    own = [*states, *actions]
     names = [*own, *(NEXT + name for name in states)]
     for name in sorted({n for n in own if names.count(n) > 1}):
         problem = f"is there more than once, must be unique among state and action, and state with {NEXT} before it"
@@ -179,82 +224,14 @@ def _wrong_names(config: RobotConfig) -> Iterator[str]:
         yield f"name: {name!r} means something else in a formula, must be another"
 
 
-def _wrong_topics(config: RobotConfig) -> Iterator[str]:
+def _wrong_topics(tables: Mapping[str, Any]) -> Iterator[str]:
     """Topics that would carry two things at once."""
-    given = [("robot.joint_states", config.joint_states)]
-    given += [(f"action[{i}].topic", action.topic) for i, action in enumerate(config.action)]
-    if config.episode is not None and config.episode.reset_topic is not None:
-        given.append(("episode.reset_topic", config.episode.reset_topic))
+    places = (("robot", "joint_states"), ("action", "topic"), ("episode", "reset_topic"))
     seen: dict[str, str] = {}
-    for key, topic in given:
+    for key, topic in (item for place in places for item in _texts(tables, *place, TOPIC).items()):
         whole = "/" + topic.lstrip("/")
         if whole.startswith(PREFIX + "/"):
             yield f"{key}: is {topic!r}, must not lie below {PREFIX}, where recordings keep their own"
         if whole in seen:
             yield f"{key}: is {topic!r}, must be another than that of {seen[whole]}"
         seen.setdefault(whole, key)
-
-
-def _state(table: Table) -> StateDimension:
-    given = table.raw("wrap")
-    wrap = None if given is None or given is False else HALF_TURN if given is True else table.pair("wrap")
-    low, high = table.number("low", -math.inf), table.number("high", math.inf)
-    if not low < high:
-        table.wrong("low", low, f"below high, {high}")
-    if wrap is not None and (low, high) != (-math.inf, math.inf):
-        table.wrong("low, high", (low, high), "left out where wrap is given: a turn has no ends")
-    scale = table.number("scale", 1.0)
-    if scale == 0.0:
-        table.wrong("scale", scale, "other than 0")
-    dimension = StateDimension(
-        name=table.text("name", pattern=r"[A-Za-z]\w*"),
-        joint=table.text("joint"),
-        field=cast(Any, table.choice("field", ("position", "velocity", "effort"))),
-        scale=scale,
-        offset=table.number("offset", 0.0),
-        wrap=wrap,
-        low=low,
-        high=high,
-    )
-    table.finish()
-    return dimension
-
-
-def _action(table: Table) -> ActionDimension:
-    low, high, safe = table.number("low"), table.number("high"), table.number("safe")
-    if not low < high:
-        table.wrong("low", low, f"below high, {high}")
-    if not low <= safe <= high:
-        table.wrong("safe", safe, f"within low and high, [{low}, {high}]")
-    action = ActionDimension(table.text("name", pattern=r"[A-Za-z]\w*"), table.topic("topic"), safe, low, high)
-    table.finish()
-    return action
-
-
-def _episode(
-    table: Table, states: tuple[StateDimension, ...], actions: tuple[ActionDimension, ...]
-) -> EpisodeSettings | None:
-    names = [d.name for d in states] + [NEXT + d.name for d in states] + [a.name for a in actions]
-    service = table.topic("reset_service") if "reset_service" in table else None
-    topic = table.topic("reset_topic") if "reset_topic" in table else None
-    if (service is None) == (topic is None):
-        table.wrong("reset_service, reset_topic", (service, topic), "exactly one of the two")
-    if service is not None and "reset_values" in table:
-        table.wrong("reset_values", table.raw("reset_values"), "left out with reset_service: it takes none")
-    reward = table.formula("reward", names)
-    settings = EpisodeSettings(
-        steps=table.whole_number("steps", 100, least=1),
-        reward=reward,
-        terminal=table.formula("terminal", names) if "terminal" in table else None,
-        terminal_reward=table.number("terminal_reward") if "terminal_reward" in table else None,
-        reset_service=service,
-        reset_topic=topic,
-        reset_values=table.numbers("reset_values", ()),
-        reset_timeout=table.number("reset_timeout", 10.0, above=0.0),
-        settle=table.number("settle", 0.0, least=0.0),
-        lock_step=table.flag("lock_step", False),
-        r_max=table.number("r_max") if "r_max" in table else None,
-        discount=table.number("discount", least=0.0, below=1.0) if "discount" in table else None,
-    )
-    table.finish()
-    return settings

@@ -1,0 +1,98 @@
+"""Checks of robot.toml that no type can say: values that depend on another key, and formulas.
+
+They are pydantic's validators. Each sees the keys before its own in `info.data`, where those that are wrong themselves
+are missing, so a check is left out rather than made on a value that nobody gave.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from policyforest._support.formulas import Formula
+from policyforest.ros.config_keys import WrongKeyError
+
+if TYPE_CHECKING:
+    from pydantic import ValidationInfo
+
+HALF_TURN = (-math.pi, math.pi)
+
+
+def rate_or_state(value: Any) -> Any:
+    """The rate "state" is None: an action for each state."""
+    return None if isinstance(value, str) and value == "state" else value
+
+
+def turn(value: Any) -> Any:
+    """``true`` is a turn about 0, and ``false`` is none."""
+    return HALF_TURN if value is True else None if value is False else value
+
+
+def ascending(pair: tuple[float, float] | None) -> tuple[float, float] | None:
+    if pair is not None and not pair[0] < pair[1]:
+        raise ValueError
+    return pair
+
+
+def other_than_zero(scale: float) -> float:
+    if scale == 0.0:
+        raise WrongKeyError(f"is {scale!r}, must be other than 0")
+    return scale
+
+
+def at_least_one(entries: tuple[Any, ...]) -> tuple[Any, ...]:
+    if not entries:
+        raise ValueError
+    return entries
+
+
+def state_limits(value: Any, check: Callable[[Any], float], info: ValidationInfo) -> float:
+    """The high end of a state. Only the default may be infinite; an infinity of a file is another object."""
+    high = value if value is math.inf else check(value)
+    low, wrap = info.data.get("low"), info.data.get("wrap")
+    if low is not None and wrap is not None and (low, high) != (-math.inf, math.inf):
+        problem = f"is {(low, high)!r}, must be left out where wrap is given: a turn has no ends"
+        raise WrongKeyError(problem, "low, high")
+    _require_below(low, high)
+    return high
+
+
+def action_limits(high: float, info: ValidationInfo) -> float:
+    """The high end of an action, with the safe one inside."""
+    low, safe = info.data.get("low"), info.data.get("safe")
+    _require_below(low, high)
+    if low is not None and safe is not None and not low <= safe <= high:
+        raise WrongKeyError(f"is {safe!r}, must be within low and high, [{low}, {high}]", "safe")
+    return high
+
+
+def formula(value: Any, info: ValidationInfo) -> Formula:
+    """A formula over the names in the context of the validation."""
+    if not isinstance(value, str):
+        raise ValueError
+    assert info.context is not None
+    try:
+        return Formula(value, info.context["names"])
+    except ValueError as error:
+        raise WrongKeyError(str(error)) from None
+
+
+def one_reset(topic: str | None, info: ValidationInfo) -> str | None:
+    """A robot is brought back by a service or by a topic."""
+    service = info.data.get("reset_service")
+    if "reset_service" in info.data and (service is None) == (topic is None):
+        raise WrongKeyError(f"is {(service, topic)!r}, must be exactly one of the two", "reset_service, reset_topic")
+    return topic
+
+
+def values_of_topic(value: Any, info: ValidationInfo) -> Any:
+    """A service takes no values."""
+    if info.data.get("reset_service") is not None:
+        raise WrongKeyError(f"is {value!r}, must be left out with reset_service: it takes none")
+    return value
+
+
+def _require_below(low: float | None, high: float) -> None:
+    if low is not None and not low < high:
+        raise WrongKeyError(f"is {low!r}, must be below high, {high}", "low")
