@@ -39,7 +39,7 @@ def setup(
     yes: Yes = False,
     json: Json = False,
 ) -> None:
-    """Build the environment: a Debian 11 in a folder, Gazebo, our plugin. Can be repeated, goes on where it was."""
+    """Build the environment: a Debian 11 in a folder, Gazebo, our plugin. Run it again to resume."""
     installation = Installation(dir or default_folder(), mirror)
     missing = [stage for stage in installation.stages() if not installation.done(stage)]
     if missing:
@@ -56,9 +56,9 @@ def start(
     dir: Folder = None,
     engine: Annotated[str, typer.Option(help=f"{' or '.join(ENGINES)}; DART repeats itself to the bit.")] = ENGINES[0],
     ros_port: Annotated[
-        int, typer.Option(help="Of the ROS master; one that is there is used.", min=1, max=65_535)
+        int, typer.Option(help="Port of the ROS master; a running one is used.", min=1, max=65_535)
     ] = 11311,
-    gazebo_port: Annotated[int, typer.Option(help="Of Gazebo's own master.", min=1, max=65_535)] = 11345,
+    gazebo_port: Annotated[int, typer.Option(help="Port of Gazebo's own master.", min=1, max=65_535)] = 11345,
     json: Json = False,
 ) -> None:
     """Start a ROS master, unless there is one, and the simulator with the swing-up; returns when it is ready."""
@@ -79,7 +79,7 @@ def stop(dir: Folder = None, json: Json = False) -> None:
 
 @gazebo.command(cls=Once, epilog=epilog("gazebo status"))
 def status(dir: Folder = None, json: Json = False) -> None:
-    """Say what is set up and what runs."""
+    """Show the stages of the set-up and the running processes."""
     installation = Installation(dir or default_folder())
     server = Server(installation)
     stages = {stage.name: installation.done(stage) for stage in installation.stages()}

@@ -67,7 +67,7 @@ def run(
 def explore(
     config: Config,
     run_dir: Annotated[
-        Path, typer.Option(help="Where every finished episode is kept; the run goes on if there is one.")
+        Path, typer.Option(help="Keep every finished episode in this folder; an existing run is resumed.")
     ],
     episodes: Annotated[int, typer.Option(help="Episodes of the run in all, those of a resumed run included.")] = 100,
     agent: Annotated[str, typer.Option(help="Who explores: mre (the paper's), disagreement (ours), …")] = "mre",
@@ -80,7 +80,7 @@ def explore(
     jobs: Jobs = -1,
     json: Json = False,
 ) -> None:
-    """Learn on a robot from nothing: explore, plan while it is brought back, and keep every episode."""
+    """Learn on a robot from scratch: explore, plan while it is brought back, and keep every episode."""
     from policyforest.ros.config import load_config
 
     _require_policy_file(output)
@@ -103,7 +103,7 @@ def explore(
 @ros.command(cls=Once, epilog=epilog("ros simulate"))
 def simulate(
     transport: Annotated[str, typer.Option(help="ros1 or dds.")] = "ros1",
-    rate: Annotated[float, typer.Option(help="States a second.", min=0.1, max=10_000.0)] = 10.0,
+    rate: Annotated[float, typer.Option(help="States per second.", min=0.1, max=10_000.0)] = 10.0,
     lock_step: Annotated[bool, typer.Option("--lock-step", help="Stand still until a torque arrives.")] = False,
     seconds: Seconds = None,
     json: Json = False,

@@ -3,6 +3,7 @@
 | module | what it is |
 |---|---|
 | `config` | robot.toml: topics, joints, the state, the actions, what is safe |
+| `config_keys`, `config_checks` | what its keys may hold, pydantic's errors in our words; keys that depend on others |
 | `transport` | the small interface to a robot; `rospy_transport`: ROS 1, `dds_transport`: ROS 2's wire, experimental |
 | `control` | from a message to an action, or to the safe one and a reason |
 | `node`, `robot_exploration` | a policy that runs, an agent that learns |

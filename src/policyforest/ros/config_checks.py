@@ -1,7 +1,7 @@
 """Checks of robot.toml that no type can say: values that depend on another key, and formulas.
 
 They are pydantic's validators. Each sees the keys before its own in `info.data`, where those that are wrong themselves
-are missing, so a check is left out rather than made on a value that nobody gave.
+are missing, so a check on them is skipped.
 """
 
 from __future__ import annotations

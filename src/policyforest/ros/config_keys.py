@@ -39,7 +39,7 @@ def number(
     most: float | None = None,
     instead: str = "",
 ) -> Any:
-    """A finite number; `instead` says what else is allowed."""
+    """A finite number; `instead`: words for what else is allowed."""
     sides = {"at least": least, "above": above, "below": below, "at most": most}
     bounds = " and ".join(f"{word} {side:g}" for word, side in sides.items() if side is not None)
     words = f"{instead}a finite number{' ' if bounds else ''}{bounds}"
@@ -67,7 +67,7 @@ def flag() -> Any:
 
 
 def described(words: str) -> Any:
-    """The words alone, for a key whose type or validator says what is allowed."""
+    """The words alone, for a key whose type or validator holds the limits."""
     return pydantic.Field(description=words)
 
 

@@ -123,7 +123,7 @@ class Controller:
         if not age <= most:
             raise FaultError(f"old: the state is {age:.3f} s old, at most {most:g} s are allowed")
         ahead = sample.stamp - self._wall() if self._config.age_by == "stamp" else 0.0
-        if ahead > most:  # of such a clock nobody can tell how old a state is
+        if ahead > most:  # the age of a state is unknown with such a clock
             raise FaultError(f"bad: the stamp is {ahead:.3f} s ahead of this clock, at most {most:g} s are allowed")
         try:
             return self._read(sample)

@@ -16,7 +16,7 @@ from policyforest.ros.config import RobotConfig
 from policyforest.ros.control import Controller, Decision, require_fit
 from policyforest.ros.transport import JointSample, Transport
 
-# Without states nobody else wakes the node: it looks this many times within the age that a state may have.
+# Without states nothing else wakes the node: it checks this many times within the largest age of a state.
 LOOKS = 4
 # Seconds for which Python leaves one thread alone while others wait. With its own 5 ms, the thread of the recording
 # would hold up for as long the one that has just received a state.

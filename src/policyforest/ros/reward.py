@@ -9,7 +9,7 @@ from policyforest.ros.config import NEXT, EpisodeSettings, RobotConfig
 class Judge:
     """Reward and end of a step: (state, action, next state) → (reward, whether it is terminal).
 
-    A state outside of its limits is terminal too: nobody is to act there."""
+    A state outside of its limits is terminal too."""
 
     def __init__(self, config: RobotConfig, episode: EpisodeSettings) -> None:
         self._episode = episode

@@ -71,7 +71,7 @@ class Robot:
         if sample is None:
             raise RobotLostError("robot: no state has arrived")
         age = time.monotonic() - sample.arrived
-        # A simulator in lock-step stands still while nobody acts: its last state is its state.
+        # A simulator in lock-step waits for an action: its last state stays valid.
         if not self._episode.lock_step and age > self._config.max_age:
             raise RobotLostError(f"robot: the state is {age:.3f} s old, at most {self._config.max_age:g} s are allowed")
         try:
@@ -100,7 +100,7 @@ class Robot:
             publisher.send(float(value))
 
     def rest(self) -> None:
-        """The safe action; a simulator in lock-step rests as it is, and would be moved by it."""
+        """Sends the safe action, except to a simulator in lock-step: any action would move it."""
         if not self._episode.lock_step:
             self.send(np.array(self._config.safe_action))
 

@@ -1,7 +1,7 @@
 """Learning on the robot: an agent explores through the robot's topics, and plans while the robot is brought back.
 
-Everything that was learned is in the run directory: a killed run, or one whose robot was lost, goes on where it was
-and plays the unfinished episode again.
+Everything that was learned is in the run directory: a run that was killed, or whose robot was lost, resumes and
+plays the unfinished episode again.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def robot_problem(config: RobotConfig) -> Problem:
 
 
 def require_episodes(config: RobotConfig) -> EpisodeSettings:
-    """The part of a configuration that says how to learn; a ValueError where it is missing."""
+    """The settings for learning; a ValueError where the configuration has none."""
     if config.episode is None:
         raise ValueError("[episode]: is missing in the configuration, learning needs its reward and its reset")
     return config.episode
@@ -41,7 +41,7 @@ def require_episodes(config: RobotConfig) -> EpisodeSettings:
 class RobotExploration:
     """Drives an agent through a robot's topics.
 
-    patience: how often in a row an episode is tried again after the robot was lost, before the run gives up."""
+    patience: consecutive attempts to repeat an episode after the robot was lost, before the run gives up."""
 
     def __init__(
         self,

@@ -1,9 +1,9 @@
 """ROS 1, by `rospy` from Debian's packages.
 
-Data goes from process to process, so a lost master does not stop it: but nobody can join any more, and a robot that has
-lost its master is a robot that somebody is stopping. A thread therefore asks the master twice a second whether it is
-there. When one is back (the same or a new one), all topics and services are announced to it again; rospy itself does so
-only once. What is still connected stays connected.
+Data goes from process to process, so a lost master does not stop it. But no process can join any more, and a robot
+without a master is usually being shut down. A thread therefore asks the master twice a second whether it is there. When
+one is back (the same or a new one), all topics and services are announced to it again; rospy itself does so only once.
+What is still connected stays connected.
 
 rospy allows one node a process: all transports of a process share it.
 """

@@ -14,7 +14,7 @@ from policyforest.ros.transport import JointSample, Transport
 
 JOINT_STATES = "/pendulum/joint_states"
 COMMAND, PLACE = "/pendulum/pivot_controller/command", "/pendulum/place"
-# What the ODE engine makes of an angle that it was given; DART keeps it as it is.
+# What the ODE engine makes of an angle that it was given; DART keeps it unchanged.
 PLACED = 1e-6
 
 
