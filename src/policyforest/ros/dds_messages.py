@@ -40,8 +40,7 @@ def _joints(message: Any) -> JointSample:
 
 
 def _joint_state(sample: JointSample) -> Any:
-    seconds = int(sample.stamp)
-    header = Header(Stamp(seconds, int((sample.stamp - seconds) * 1e9)), "")
+    header = Header(Stamp(*sample.header_stamp), "")
     fields = ([float(v) for v in values] for values in (sample.position, sample.velocity, sample.effort))
     return JointState(header, list(sample.names), *fields)
 

@@ -244,8 +244,8 @@ class _BagFile:
 
     def _joints(self, sample: JointSample) -> Any:
         types = self._store.types
-        seconds = int(sample.stamp)
-        stamp = types["builtin_interfaces/msg/Time"](sec=seconds, nanosec=int((sample.stamp - seconds) * 1e9))
+        seconds, nanoseconds = sample.header_stamp
+        stamp = types["builtin_interfaces/msg/Time"](sec=seconds, nanosec=nanoseconds)
         header = {"stamp": stamp, "frame_id": ""} | ({"seq": 0} if self._ros1 else {})
         fields = {name: np.array(getattr(sample, name), np.float64) for name in ("position", "velocity", "effort")}
         return types[JOINTS](header=types["std_msgs/msg/Header"](**header), name=list(sample.names), **fields)

@@ -217,8 +217,7 @@ def _joint_state(message: Any, sample: JointSample) -> Any:
         velocity=list(sample.velocity),
         effort=list(sample.effort),
     )
-    state.header.stamp.secs = int(sample.stamp)
-    state.header.stamp.nsecs = int((sample.stamp - int(sample.stamp)) * 1e9)
+    state.header.stamp.secs, state.header.stamp.nsecs = sample.header_stamp
     return state
 
 

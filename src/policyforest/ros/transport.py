@@ -27,6 +27,12 @@ class JointSample:
     arrived: float = field(default_factory=time.monotonic)
     """Seconds of this process's monotonic clock"""
 
+    @property
+    def header_stamp(self) -> tuple[int, int]:
+        """The stamp as a header holds it: whole seconds, and nanoseconds."""
+        seconds = int(self.stamp)
+        return seconds, int((self.stamp - seconds) * 1e9)
+
 
 class Publisher(Protocol):
     """One end of a topic."""

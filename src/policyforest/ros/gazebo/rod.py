@@ -8,12 +8,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from policyforest._support.arguments import Floats
-from policyforest.environments.problems.swing_up_engine import EngineRod, wrapped_angle
+from policyforest.problems.swing_up_engine import EngineRod, Floats, wrapped_angle
+from policyforest.ros.simulator import Topics
 from policyforest.ros.transport import JointSample, Transport
 
-JOINT_STATES = "/pendulum/joint_states"
-COMMAND, PLACE = "/pendulum/pivot_controller/command", "/pendulum/place"
+JOINT_STATES, COMMAND, PLACE = Topics.joint_states, Topics.command, Topics.place
 # What the ODE engine makes of an angle that it was given; DART keeps it unchanged.
 PLACED = 1e-6
 
