@@ -8,7 +8,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from policyforest.problems.swing_up_engine import EngineRod, Floats, wrapped_angle
+from policyforest._support.arguments import Floats
+from policyforest.environments.problems.swing_up_engine import EngineRod, wrapped_angle
 from policyforest.ros.simulator import Topics
 from policyforest.ros.transport import JointSample, Transport
 
