@@ -18,9 +18,10 @@ from policyforest.forest.growing import grow_forest
 from policyforest.forest.knownness import KnownnessForest, KnownnessLeaves
 from policyforest.learning.dynamics_forest import DynamicsForest, DynamicsModel, Resampling
 from policyforest.learning.fitted_policy import FittedPolicyForest
-from policyforest.learning.fitted_q import FittedQIteration, QIteration
+from policyforest.learning.fitted_q import FittedQIteration
 from policyforest.learning.offline_evaluation import CoverageWarning, OfflineEvaluation, evaluate_offline
 from policyforest.learning.q_function import QFunction
+from policyforest.learning.q_history import QIteration
 from policyforest.policy.explanation import Explanation
 from policyforest.policy.greedy_policy import GreedyPolicy
 from policyforest.policy.inspection import ActionRange, Check, Sensitivity

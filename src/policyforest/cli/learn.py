@@ -18,8 +18,8 @@ from policyforest.data.readers import read_log
 from policyforest.data.transitions import Transitions
 from policyforest.environments.collection import collect, sample_uniform
 from policyforest.environments.named_problems import named_problem
-from policyforest.learning.fitted_q import QIteration
 from policyforest.learning.methods import METHODS, Learned, Learner, with_problem
+from policyforest.learning.q_history import QIteration
 from policyforest.policy.policy_files import SUFFIX
 
 # Whichever comes first, where nothing is said.

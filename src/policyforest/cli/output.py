@@ -18,7 +18,8 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from policyforest.learning.fitted_q import FittedQIteration, QIteration
+    from policyforest.learning.fitted_q import FittedQIteration
+    from policyforest.learning.q_history import QIteration
     from policyforest.learning.q_progress import QProgress
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import policyforest._core as _core
-from policyforest._support.arguments import box_array, finite_array, moderate, threads
+from policyforest._support.arguments import Floats, box_array, finite_array, moderate, threads
 from policyforest.forest.forest import Forest
 from policyforest.forest.growth_rules import (
     LeafModel,
@@ -39,56 +39,42 @@ def grow_forest(
     n_jobs: int | None = 1,
     first_tree: int = 0,
 ) -> Forest:
-    """Grows improved Extra-Trees (§ Improving Extra-trees) on rows X and targets y.
+    """Grows improved Extra-Trees (§ Improving Extra-trees) on rows X and targets y. `None` is a default.
 
-    Parameters
-    ----------
-    n_estimators: M, the number of trees.
-    max_features: k, the distinct inputs tried at a node (default: all of them).
-    min_samples_leaf: n_min, the fewest samples in a leaf (default: ln N for constant leaves, D ln N for linear ones).
+    n_estimators: M, the number of trees. max_features: k, the distinct inputs tried at a node; all of them.
+    min_samples_leaf: n_min, the fewest samples in a leaf; ln N for constant leaves, D ln N for linear ones.
     min_variance: V_min, nodes whose model leaves less residual variance are not split.
     leaf_model: "constant" (PWC, the mean) or "linear" (PWL, least squares with intercept).
-    sample_weight: a weight >= 0 a sample; samples of weight 0 count as absent.
-    score: what splits are chosen by in place of y: None, "asinh" (y on a scale that a few large outliers do not
-        dominate) or a function of y. Leaf values are means of y all the same.
-    grid: for an input, the number of steps of its box that its thresholds are drawn from (see `Forest.best_action`).
-    periodic: for an input that is an angle, (lo, hi), which are the same point; values must lie between them. Each tree
-        cuts the circle elsewhere, so the forest has no seam.
-    box: rows (lo, hi), the space the forest is for (default: the range of X); X must lie in it.
-    random_state: the seed; the same seed gives the same forest, bit for bit, for any `n_jobs`.
-    n_jobs: threads; -1 for all cores.
+    sample_weight: a weight >= 0 per sample; samples of weight 0 count as absent.
+    score: what splits are chosen by: y, "asinh" of y (a few large outliers do not dominate) or a function of y.
+    grid: for an input, the number of steps of its box that thresholds are drawn from (see `Forest.best_action`).
+    periodic: for an input that is an angle, its ends (lo, hi), one point; each tree cuts the circle elsewhere.
+    box: rows (lo, hi), the space the forest is for; the range of X. X must lie in it.
+    random_state: the seed. n_jobs: threads, -1 for all cores; the same bits for any number.
     first_tree: the number of the first tree's random stream; forests grown in blocks join to the whole.
     """
+    rows, targets, weights = _samples(X, y, sample_weight)
+    sides = _sides(rows, box)
+    rules = growth_rules(
+        len(rows), sides, period_rows(periodic, len(sides), rows), n_estimators=n_estimators, grid=grid,
+        max_features=max_features, min_samples_leaf=min_samples_leaf, min_variance=min_variance,
+        leaf_model=leaf_model, random_state=random_state, first_tree=first_tree,
+    )  # fmt: skip
+    columns, scores = np.ascontiguousarray(rows.T), score_values(score, targets)
+    return Forest(_core.grow_forest(columns, targets, scores, weights, n_threads=threads(n_jobs), **rules))
+
+
+def _samples(X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> tuple[Floats, Floats, Floats | None]:
     rows = moderate("X", finite_array("X", X, 2))
     targets = moderate("y", finite_array("y", y, 1))
     if len(rows) != len(targets):
         raise ValueError(f"y: has {len(targets)} values for the {len(rows)} rows of X")
-    weights = None
-    if sample_weight is not None:
-        rows, targets, weights = weighted(rows, targets, sample_weight)
-    dims = rows.shape[1]
-    sides = np.stack([rows.min(axis=0), rows.max(axis=0)], axis=1) if box is None else box_array("box", box, dims)
+    return (rows, targets, None) if sample_weight is None else weighted(rows, targets, sample_weight)
+
+
+def _sides(rows: Floats, box: ArrayLike | None) -> Floats:
+    if box is None:
+        return np.stack([rows.min(axis=0), rows.max(axis=0)], axis=1)
+    sides = box_array("box", box, rows.shape[1])
     check_inside_box(rows.T, sides)
-    period = period_rows(periodic, dims, rows)
-    rules = growth_rules(
-        len(rows),
-        sides,
-        period,
-        n_estimators=n_estimators,
-        max_features=max_features,
-        min_samples_leaf=min_samples_leaf,
-        min_variance=min_variance,
-        leaf_model=leaf_model,
-        grid=grid,
-        random_state=random_state,
-        first_tree=first_tree,
-    )
-    native = _core.grow_forest(
-        columns=np.ascontiguousarray(rows.T),
-        y=targets,
-        score=score_values(score, targets),
-        weight=weights,
-        n_threads=threads(n_jobs),
-        **rules,
-    )
-    return Forest(native)
+    return sides

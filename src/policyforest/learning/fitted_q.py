@@ -10,12 +10,9 @@ The maximum over the action box is exact (`Forest.best_action`), or the paper's 
 from __future__ import annotations
 
 import os
-import time
-from collections import deque
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -27,33 +24,17 @@ from policyforest.forest.executors.interface import Executor, Threads
 from policyforest.forest.forest import Forest
 from policyforest.forest.forest_blocks import SharedInputs, Tell, silent
 from policyforest.forest.growth_rules import Score
-from policyforest.forest.maximiser import SearchMode
-from policyforest.learning.dynamics_forest import ENOUGH_SAMPLES, DynamicsForest, Resampling
-from policyforest.learning.q_checkpoint import QCheckpoint, QState, forest_digest, samples_digest
+from policyforest.forest.maximiser import Maximiser, SearchMode
+from policyforest.learning.q_checkpoint import QCheckpoint, forest_digest, samples_digest
 from policyforest.learning.q_function import QFunction
-from policyforest.learning.q_progress import QClock, QProgress
+from policyforest.learning.q_history import QIteration, QState, first_settled
+from policyforest.learning.q_observer import QObserver
+from policyforest.learning.q_progress import QProgress
 from policyforest.learning.q_samples import QSamples
+from policyforest.learning.q_source import SampleSource
 
 # `horizon="auto"` ends at the latest when what is left of the discounted future is this part of it.
 FORGOTTEN = 0.02
-# Values of fewer samples are too noisy to tell when they have settled.
-WATCHED_SAMPLES = 4_000
-
-
-@dataclass(frozen=True)
-class QIteration:
-    """What one iteration did."""
-
-    iteration: int
-    """h, from 1"""
-    change: float
-    """Mean |V_h - V_{h-1}| over the next states that are not terminal"""
-    drift: float
-    """Mean of (V_h - V_{h-1}) / (|V_h| + |V_{h-1}|) over the same, with its sign: what `horizon="auto"` watches"""
-    value: float
-    """Mean of V_h over the same"""
-    n_leaves: int
-    seconds: float
 
 
 class Optimism(Protocol):
@@ -145,77 +126,80 @@ class FittedQIteration:
         """`fit` for those who learn while they explore: the Q function, and max_a Q(s', a) by its last forest at the
         samples' next states that are not terminal. `start`: such values to begin with; `optimism`: what bends targets
         or leaves; `most`: the most iterations, whatever the horizon."""
+        given = self._samples(transitions)
+        seed = seed_number("random_state", self.random_state)
+        with self._observer(transitions, seed, start, optimism, most) as observer:
+            seed = observer.seed(seed)
+            source = SampleSource.of(transitions, self.resample, seed, self.n_jobs)
+            watched = source.watched(given, seed)
+            n_averaged = self.n_averaged if self.horizon == "auto" and given.single else 1
+            state = observer.resumed(n_averaged) or QState((), (), self._first_values(watched, start))
+            most = min(self.most_iterations(), most or self.most_iterations())
+            observer.start(state, most)
+            while self._left(state, most, n_averaged) > 0:
+                h_seed = (seed + len(state.history) + 1) % 2**64
+                state = observer.begin(state, keep_forests=source.number > 0 or n_averaged > 1)
+                forest = self._next(given, state, source, h_seed, optimism, observer.trees)
+                values = watched.values(self._maximiser(forest, given), observer.values)
+                state = state.then(forest, values, n_averaged, observer.seconds)
+                del forest  # growing the next one needs the memory
+                observer.finish(state, keep_search=source.number > 0)
+        q = QFunction(Forest.join(state.last), transitions, self, state.history, source.report)
+        return q, state.values[: given.n_living]
+
+    def _samples(self, transitions: Transitions) -> QSamples:
         if not isinstance(transitions, Transitions):
             raise TypeError(f"transitions: is {type(transitions).__name__}, must be Transitions (see pf.collect)")
         executor = self.executor or Threads(self.n_jobs)
         given = QSamples(transitions, executor, "samples")
         executor.require(given.n_bytes)
-        seed = seed_number("random_state", self.random_state)
-        with self._checkpoint(transitions, seed, start, optimism, most) as checkpoint:
-            seed = seed if checkpoint is None else checkpoint.settings["seed"]
-            source = self._source(transitions, seed)
-            watched = self._watched(given, source, seed, executor)
-            n_averaged = self.n_averaged if self.horizon == "auto" and given.single else 1
-            state = None if checkpoint is None else checkpoint.read(n_averaged)
-            if state is None:
-                state = QState([], [], watched.values(self.warm_start) if start is None else watched.started(start))
-            history, values = state.history, state.values
-            last = deque(state.last, maxlen=n_averaged)
-            q = QFunction(last[-1], transitions, self) if last else self.warm_start
-            most = min(self.most_iterations(), most or self.most_iterations())
-            clock = QClock(self.progress, len(history) + 1, most)
-            while self._left(history, most, n_averaged) > 0:
-                started, h = time.perf_counter(), len(history) + 1
-                clock.begin(h)
-                if source.number == 0:  # the values are enough to go on, and growing needs the memory
-                    q = None
-                    last = last if n_averaged > 1 else deque(maxlen=1)
-                last.append(self._next(given, values, source, q, (seed + h) % 2**64, optimism, clock.trees))
-                q = QFunction(last[-1], transitions, self, tuple(history), source.report)
-                old, values = values, watched.values(q, clock.values)
-                if source.number == 0:
-                    q.forest.release_search()
-                history.append(_report(h, old, values, q.forest, time.perf_counter() - started))
-                if checkpoint is not None:
-                    checkpoint.write(QState(history, list(last), values))
-                if self.callback is not None:
-                    self.callback(history[-1])
-        q = QFunction(Forest.join(last), transitions, self, tuple(history), source.report)
-        return q, values[: given.n_living]
+        return given
 
-    def _left(self, history: list[QIteration], most: int, n_averaged: int) -> int:
+    def _first_values(self, watched: QSamples, start: Floats | None) -> Floats:
+        """V_0 at the next states: what was given, what the warm start says, or 0."""
+        if start is not None:
+            return watched.started(start)
+        return watched.values(None if self.warm_start is None else self.warm_start.maximiser())
+
+    def _left(self, state: QState, most: int, n_averaged: int) -> int:
         """The iterations that are left: after the first that has settled, those that Q is averaged over."""
-        left = most - len(history)
-        if self.horizon == "auto":
-            drifts = [done.drift for done in history]
-            first = next((h for h in range(1, len(drifts) + 1) if settled(drifts[:h])), None)
-            left = left if first is None else min(left, first + n_averaged - 1 - len(history))
-        return left
+        done = len(state.history)
+        first = first_settled(state.history) if self.horizon == "auto" else None
+        return most - done if first is None else min(most, first + n_averaged - 1) - done
 
     def _next(
         self,
         given: QSamples,
-        values: Floats,
-        source: _Source,
-        q: QFunction | None,
+        state: QState,
+        source: SampleSource,
         seed: int,
         optimism: Optimism | None,
         tell: Tell = silent,
     ) -> Forest:
         """Q_h from Q_{h-1}, on the given samples, whose values come first, and on new ones from their model."""
-        targets = given.targets(values[: given.n_living], self.discount)
-        if source.number == 0 and optimism is None:
+        targets = given.targets(state.values[: given.n_living], self.discount)
+        drawn = source.draw(given, seed)
+        if drawn is None and optimism is None:
             return self._grow(given.shared_inputs, targets, given, seed, tell)
         inputs = given.inputs
-        if source.number:
-            drawn = QSamples(source.model.sample(source.number, random_state=seed), given.executor, "drawn")
+        if drawn is not None:
+            ahead = drawn.values(self._newest_maximiser(state, given))
             inputs = np.concatenate([inputs, drawn.inputs])
-            targets = np.concatenate([targets, drawn.targets(drawn.values(q), self.discount)])
+            targets = np.concatenate([targets, drawn.targets(ahead, self.discount)])
         if optimism is not None:
             targets = optimism.targets(inputs, targets)
         shared = SharedInputs(given.executor, "all", [*inputs.T], given.box, given.transitions.periodic)
         forest = self._grow(shared, targets, given, seed, tell)
         return forest if optimism is None else optimism.leaves(forest)
+
+    def _maximiser(self, forest: Forest, given: QSamples) -> Maximiser:
+        n_states = given.transitions.states.shape[1]
+        return Maximiser(forest, n_states, given.transitions.periodic, self.action_search, self.max_leaves)
+
+    def _newest_maximiser(self, state: QState, given: QSamples) -> Maximiser | None:
+        if state.last:
+            return self._maximiser(state.last[-1], given)
+        return None if self.warm_start is None else self.warm_start.maximiser()
 
     def most_iterations(self) -> int:
         """No fit takes more iterations than this."""
@@ -236,81 +220,26 @@ class FittedQIteration:
             tell=tell,
         )
 
-    def _watched(self, given: QSamples, source: _Source, seed: int, executor: Executor) -> QSamples:
-        """The samples whose values tell how learning goes: the given ones, and some of the model's if they are few."""
-        missing = min(source.number, WATCHED_SAMPLES - len(given.transitions))
-        if missing <= 0:
-            return given
-        drawn = source.model.sample(missing, random_state=seed)
-        return QSamples(Transitions.concatenate([given.transitions, drawn]), executor, "watched")
-
-    def _checkpoint(
+    def _observer(
         self, transitions: Transitions, seed: int, start: Floats | None, optimism: Optimism | None, most: int | None
-    ) -> Any:
-        """The folder of this fit, to be left when it ends; None where nothing is kept."""
+    ) -> QObserver:
+        """What watches this fit; a folder that belongs to other settings or samples is refused here."""
         if self.checkpoint_dir is None:
-            return nullcontext()
+            return QObserver(self.progress, self.callback, None)
         if optimism is not None:
             raise ValueError("checkpoint_dir: goes with fit alone, must be None while exploring")
-        warm = None if self.warm_start is None else self.warm_start.forest
         settings = {
             "learner": result_settings(self),
             "seed": seed,
             "samples": samples_digest(transitions),
-            "warm_start": forest_digest(warm),
+            "warm_start": forest_digest(None if self.warm_start is None else self.warm_start.forest),
             "start": None if start is None else array_digest({"start": start}),
             "most": most,
         }
-        defaults = result_settings(FittedQIteration())
-        any_seed = self.random_state is None
-        return QCheckpoint.open(self.checkpoint_dir, settings, defaults=defaults, any_seed=any_seed)
-
-    def _source(self, transitions: Transitions, seed: int) -> _Source:
-        if self.resample is None or (self.resample == "auto" and len(transitions) >= ENOUGH_SAMPLES):
-            return _Source(None, 0, None)
-        model = DynamicsForest(random_state=seed, n_jobs=self.n_jobs).fit(transitions)
-        number = model.recommended_samples() if self.resample == "auto" else self.resample
-        return _Source(model, number, model.resampling(number))
-
-
-class _Source(NamedTuple):
-    """Where more samples come from.
-
-    They are drawn anew in each iteration: what a batch of them got wrong by chance is gone in the next, where the
-    same batch would make the maximum trust its luck again and again (pendulum of 8 kg, the four worst of 34 policies:
-    -163 with one batch, -117 with new ones).
-    """
-
-    model: Any
-    number: int
-    report: Resampling | None
-
-
-def _report(h: int, old: Floats, new: Floats, forest: Forest, seconds: float) -> QIteration:
-    if len(new) == 0:
-        return QIteration(h, 0.0, 0.0, 0.0, forest.n_leaves, seconds)
-    return QIteration(
-        iteration=h,
-        change=float(np.mean(np.abs(new - old))),
-        drift=drift(old, new),
-        value=float(np.mean(new)),
-        n_leaves=forest.n_leaves,
-        seconds=seconds,
-    )
-
-
-def drift(old: Floats, new: Floats) -> float:
-    """The relative change of values, averaged with its sign."""
-    size = np.abs(new) + np.abs(old)
-    return float(np.mean(np.divide(new - old, size, out=np.zeros_like(new), where=size > 0)))
-
-
-def settled(drifts: Sequence[float], tolerance: float = 5e-3, window: int = 6) -> bool:
-    """Whether the values have stopped drifting.
-
-    Forests are regrown with other splits in each iteration, so single values never stand still; but news that still
-    travels back from rewards moves them to one side. The relative change, averaged with its sign over the samples and
-    over the last `window` iterations, must be small. (Measured: 18 iterations on the pendulum, 33 on Car on the Hill,
-    40 on the swing-up; a criterion on |change| stops at the noise of the forests or never.)
-    """
-    return len(drifts) > window and bool(abs(np.mean(drifts[-window:])) < tolerance)
+        checkpoint = QCheckpoint.open(
+            self.checkpoint_dir,
+            settings,
+            defaults=result_settings(FittedQIteration()),
+            any_seed=self.random_state is None,
+        )
+        return QObserver(self.progress, self.callback, checkpoint)

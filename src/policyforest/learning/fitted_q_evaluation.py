@@ -23,7 +23,7 @@ from policyforest.data.transitions import Transitions
 from policyforest.forest.forest import Forest
 from policyforest.forest.growing import grow_forest
 from policyforest.learning.dynamics_forest import DynamicsModel
-from policyforest.learning.fitted_q import drift, settled
+from policyforest.learning.q_history import drift, settled
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,10 @@ from policyforest._support.arguments import Floats, one_of
 from policyforest.data.transitions import Transitions
 from policyforest.environments.named_problems import named_problem
 from policyforest.learning.fitted_policy import FittedPolicyForest
-from policyforest.learning.fitted_q import FittedQIteration, QIteration
+from policyforest.learning.fitted_q import FittedQIteration
 from policyforest.learning.presets import paper
 from policyforest.learning.q_function import QFunction
+from policyforest.learning.q_history import QIteration
 from policyforest.learning.q_progress import QProgress
 from policyforest.policy.policy_info import PolicyInfo
 

@@ -94,61 +94,97 @@ def evaluate_offline(
 
     Parameters
     ----------
-    policy: what has ``act_batch(states)``.
+    policy: what has ``act_batch(states)``. discount: gamma; default: the policy's own.
     transitions: the samples, better not those that the policy was learned from.
-    discount: gamma; default: the policy's own.
     starts: rows of states to judge from; default: those that episodes begin with.
-    bootstrap: how often episodes are drawn anew for the interval; 0 for no interval.
+    bootstrap: how often episodes are drawn again for the interval; 0 for no interval.
     iterations: default: until the values have settled, or 5% of the discounted future are left.
-    resample: samples drawn from a learned model (see `DynamicsForest`) in each iteration, half of them with the
-        policy's own actions: "auto" where the model predicts held-out samples well, a number, or None for never. To
-        judge many policies, give the model that `DynamicsForest` has learned from these samples.
+    resample: samples drawn from a learned model in each iteration, half of them with the policy's own actions: "auto"
+        where the model predicts well, a number, None for never, or a `DynamicsModel` of these samples.
     n_estimators: trees of each forest. random_state, n_jobs: the result does not depend on the threads.
     """
     _check(policy, transitions)
-    gamma = real_number("discount", _discount(policy) if discount is None else discount, at_least=0.0, below=1.0)
-    times = whole_number("bootstrap", bootstrap, at_least=0)
-    seed = seed_number("random_state", random_state)
-    count = _iterations(gamma) if iterations is None else whole_number("iterations", iterations, at_least=1)
-    if isinstance(resample, DynamicsModel) and resample.transitions is not transitions:
-        raise ValueError("resample: is a model of other samples, must be one of these transitions")
-    if resample not in ("auto", None) and not isinstance(resample, DynamicsModel):
-        resample = whole_number("resample", resample, at_least=1)
+    judge = _Judge(policy, gamma=_gamma(policy, discount), iterations=iterations, n_estimators=n_estimators,
+                   resample=_resample(resample, transitions), n_jobs=n_jobs)  # fmt: skip
+    times, seed = whole_number("bootstrap", bootstrap, at_least=0), seed_number("random_state", random_state)
     given = None if starts is None else _starts(starts, transitions)
+    value, drawn = judge.values(transitions, given, times, seed)
+    unknown = _unknown(policy, transitions, np.random.default_rng([seed, 2]))
+    _warn_if_unknown(unknown)
+    interval = _interval(value, drawn)
+    return OfflineEvaluation(value, interval, unknown, judge.gamma, len(transitions), transitions.n_episodes)
 
-    def value_on(samples: Transitions, begin: Floats, seed: int) -> float:
-        model, n_drawn = _model(samples, resample, seed, n_jobs)
+
+@dataclass(frozen=True)
+class _Judge:
+    """How a policy is judged, on the samples and on episodes that are drawn from them."""
+
+    policy: Any
+    gamma: float
+    iterations: int | None
+    n_estimators: int
+    resample: int | Literal["auto"] | DynamicsModel | None
+    n_jobs: int | None
+
+    def __post_init__(self) -> None:
+        if self.iterations is not None:
+            whole_number("iterations", self.iterations, at_least=1)
+
+    def values(
+        self, transitions: Transitions, starts: Floats | None, times: int, seed: int
+    ) -> tuple[float, list[float]]:
+        """The value on the samples, and on `times` samples of as many episodes drawn with replacement."""
+        first = np.unique(transitions.episodes, return_index=True)[1]
+        value = self.value(transitions, transitions.states[first] if starts is None else starts, seed)
+        generator = np.random.default_rng([seed, 1])
+        drawn = []
+        for b in range(times):
+            rows, begun = _drawn_episodes(transitions, generator)
+            begin = transitions.states[begun] if starts is None else starts
+            drawn.append(self.value(transitions[rows], begin, (seed + 1_000 * (b + 1)) % 2**64))
+        return value, drawn
+
+    def value(self, samples: Transitions, begin: Floats, seed: int) -> float:
+        """The mean value of some states, by Fitted Q Evaluation on samples."""
+        count = _iterations(self.gamma) if self.iterations is None else self.iterations
+        model, n_drawn = _model(samples, self.resample, seed, self.n_jobs)
         evaluation = FittedQEvaluation(
-            policy,
+            self.policy,
             samples,
-            gamma,
+            self.gamma,
             count,
-            n_estimators,
-            n_jobs,
+            self.n_estimators,
+            self.n_jobs,
             # Leaves of one sample: those of ln N mix ends with steps that go on, and rank 20 policies of the pendulum
             # worse (Spearman 0.89 in place of 0.96); linear ones diverge.
             min_samples_leaf=1,
             model=model,
             n_drawn=n_drawn,
             n_averaged=min(N_AVERAGED, max(1, count // 4)),
-            until_settled=iterations is None,
+            until_settled=self.iterations is None,
         )
         return float(evaluation.values(begin, evaluation.fit(seed)).mean())
 
-    first = np.unique(transitions.episodes, return_index=True)[1]
-    value = value_on(transitions, transitions.states[first] if given is None else given, seed)
-    generator = np.random.default_rng([seed, 1])
-    drawn = []
-    for b in range(times):
-        rows, begun = _drawn_episodes(transitions, generator)
-        begin = transitions.states[begun] if given is None else given
-        drawn.append(value_on(transitions[rows], begin, (seed + 1_000 * (b + 1)) % 2**64))
-    unknown = _unknown(policy, transitions, np.random.default_rng([seed, 2]))
+
+def _gamma(policy: Any, discount: float | None) -> float:
+    return real_number("discount", _discount(policy) if discount is None else discount, at_least=0.0, below=1.0)
+
+
+def _resample(
+    resample: int | Literal["auto"] | DynamicsModel | None, transitions: Transitions
+) -> int | Literal["auto"] | DynamicsModel | None:
+    if isinstance(resample, DynamicsModel):
+        if resample.transitions is not transitions:
+            raise ValueError("resample: is a model of other samples, must be one of these transitions")
+        return resample
+    return resample if resample in ("auto", None) else whole_number("resample", resample, at_least=1)
+
+
+def _warn_if_unknown(unknown: float) -> None:
     if unknown > TOO_MUCH:
         text = f"{100 * unknown:.0f}% of the policy's actions lie where there are few samples, so its value is a guess"
         advice = "record more samples with actions near its own, or prefer a policy that stays near the samples"
-        warnings.warn(f"{text}: {advice}", CoverageWarning, stacklevel=2)
-    return OfflineEvaluation(value, _interval(value, drawn), unknown, gamma, len(transitions), len(first))
+        warnings.warn(f"{text}: {advice}", CoverageWarning, stacklevel=3)
 
 
 def _check(policy: Any, transitions: Transitions) -> None:

@@ -66,33 +66,21 @@ def paper(
     """
     settings = PAPER[_paper_problem(problem)]
     one_of("leaf_model", leaf_model, ("constant", "linear"))
+    same: dict[str, Any] = {
+        "n_estimators": 25,
+        "min_variance": settings.min_variance,
+        "random_state": random_state,
+        "n_jobs": n_jobs,
+    }
+    gamma = settings.discount if discount is None else discount
     q_learner = FittedQIteration(
-        discount=settings.discount if discount is None else discount,
-        horizon=settings.horizon,
-        n_estimators=25,
-        max_features=3,
-        min_samples_leaf=1,
-        min_variance=settings.min_variance,
-        score=None,
-        action_search=action_search,
-        max_leaves=settings.max_leaves,
-        resample=None,
-        random_state=random_state,
-        n_jobs=n_jobs,
-        **observers,
-    )
+        gamma, settings.horizon, max_features=3, min_samples_leaf=1, score=None, action_search=action_search,
+        max_leaves=settings.max_leaves, resample=None, **same, **observers,
+    )  # fmt: skip
     policy_learner = FittedPolicyForest(
-        leaf_model=leaf_model,
-        n_states=10_000,
-        states="uniform",
-        n_estimators=25,
-        max_features=2,
-        min_samples_leaf=settings.policy_min_samples_leaf[leaf_model],
-        min_variance=settings.min_variance,
-        q_learner=q_learner,
-        random_state=random_state,
-        n_jobs=n_jobs,
-    )
+        leaf_model, n_states=10_000, states="uniform", max_features=2, q_learner=q_learner,
+        min_samples_leaf=settings.policy_min_samples_leaf[leaf_model], **same,
+    )  # fmt: skip
     return q_learner, policy_learner
 
 

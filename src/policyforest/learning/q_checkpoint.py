@@ -23,33 +23,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
-from policyforest._support.arguments import Array, Floats
+from policyforest._support.arguments import Array
 from policyforest._support.files import array_digest, differences, flush, locked, replacing
 from policyforest._support.tensor_files import read_arrays, read_header, write_tensors
 from policyforest.data.transitions import Transitions
 from policyforest.forest.forest import Forest
-
-if TYPE_CHECKING:
-    from policyforest.learning.fitted_q import QIteration
+from policyforest.learning.q_history import QIteration, QState
 
 # The version also goes up when the same settings give other bits: the package's own version is not compared.
 FORMAT, VERSION = "policyforest Q iterations", 1
 SETTINGS = "settings.json"
 NAME = re.compile(r"iteration-\d{6}\.safetensors")
-
-
-class QState(NamedTuple):
-    """Where an iteration has left off."""
-
-    history: list[QIteration]
-    last: list[Forest]
-    """The newest forests, oldest first"""
-    values: Floats
-    """max_a Q(s', a) by the last of them"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,9 +84,7 @@ class QCheckpoint:
                 file.unlink()
 
     def read(self, n_last: int) -> QState | None:
-        """The newest state whose files are whole; None: begin anew."""
-        from policyforest.learning.fitted_q import QIteration
-
+        """The newest state whose files are whole; None: start from the beginning."""
         for leftover in self.path.glob(".iteration-*"):  # of a process that was killed while it wrote
             leftover.unlink()
         for file in reversed(self._files()):
@@ -108,10 +94,10 @@ class QCheckpoint:
             except (ValueError, KeyError, OSError):
                 continue  # half a disk is no reason to give up: an older one is as good, and costs an iteration
             rows = parts[-1]["history"]
-            history = [
+            history = tuple(
                 QIteration(int(h), change, drift, value, int(n), s) for h, change, drift, value, n, s in rows.tolist()
-            ]
-            return QState(history, [_forest(part) for part in parts], parts[-1]["values"])
+            )
+            return QState(history, tuple(_forest(part) for part in parts), parts[-1]["values"])
         return None
 
     def _file(self, h: int) -> Path:

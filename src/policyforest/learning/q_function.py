@@ -17,7 +17,8 @@ from policyforest.policy.policy_info import PolicyInfo
 
 if TYPE_CHECKING:
     from policyforest.learning.dynamics_forest import Resampling
-    from policyforest.learning.fitted_q import FittedQIteration, QIteration
+    from policyforest.learning.fitted_q import FittedQIteration
+    from policyforest.learning.q_history import QIteration
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,9 +12,7 @@ from policyforest._support.spaces import bounds
 from policyforest.data.transitions import Transitions
 from policyforest.forest.executors.interface import Executor
 from policyforest.forest.forest_blocks import SharedInputs, SharedStates, Tell, silent
-
-if TYPE_CHECKING:
-    from policyforest.learning.q_function import QFunction
+from policyforest.forest.maximiser import Maximiser
 
 # Steps of the action box that thresholds on a single action dimension are drawn from: keeps the exact arg max cheap.
 ACTION_GRID = 1024
@@ -59,11 +56,11 @@ class QSamples:
     def shared_ahead(self) -> SharedStates:
         return SharedStates(self.executor, self._name, self.transitions.next_states[self.living])
 
-    def values(self, q: QFunction | None, tell: Tell = silent) -> Floats:
-        """max_a Q(s', a) where s' is not terminal."""
-        if q is None or self.n_living == 0:
+    def values(self, maximiser: Maximiser | None, tell: Tell = silent) -> Floats:
+        """max_a Q(s', a) where s' is not terminal; 0 without a Q."""
+        if maximiser is None or self.n_living == 0:
             return np.zeros(self.n_living)
-        return self.shared_ahead.values(q.maximiser(), tell)
+        return self.shared_ahead.values(maximiser, tell)
 
     def started(self, values: Floats) -> Floats:
         """Values to begin with, checked."""

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from policyforest.data.transitions import Transitions
-    from policyforest.learning.fitted_q import QIteration
+    from policyforest.learning.q_history import QIteration
 
 __all__ = ["episode_figure", "learning_figure", "png_bytes", "policy_figure", "returns_figure", "save_png"]
 

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from policyforest._support.extras import import_extra
 from policyforest.exploration.run_directory import EpisodeReport
-from policyforest.learning.fitted_q import QIteration
+from policyforest.learning.q_history import QIteration
 
 # Scalars of an episode of `policyforest explore`, and where its report has them.
 EPISODE_SCALARS = {
