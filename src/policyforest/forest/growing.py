@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -60,8 +61,14 @@ def grow_forest(
         max_features=max_features, min_samples_leaf=min_samples_leaf, min_variance=min_variance,
         leaf_model=leaf_model, random_state=random_state, first_tree=first_tree,
     )  # fmt: skip
+    return _grow(rows, targets, weights, score, threads(n_jobs), rules)
+
+
+def _grow(
+    rows: Floats, targets: Floats, weights: Floats | None, score: Score, n_threads: int, rules: dict[str, Any]
+) -> Forest:
     columns, scores = np.ascontiguousarray(rows.T), score_values(score, targets)
-    return Forest(_core.grow_forest(columns, targets, scores, weights, n_threads=threads(n_jobs), **rules))
+    return Forest(_core.grow_forest(columns, targets, scores, weights, n_threads=n_threads, **rules))
 
 
 def _samples(X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> tuple[Floats, Floats, Floats | None]:
