@@ -398,7 +398,7 @@ def test_reproduce_refuses_before_it_computes(tmp_path: Path) -> None:
 
 
 def test_stored_comparisons_are_drawn_without_their_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("policyforest.paper.cells.EXTRAS", {"compare": ("no_such_library",)})
+    monkeypatch.setattr("policyforest.paper.studies.EXTRAS", {"compare": ("no_such_library",)})
     for seed in range(STUDIES["limits"].seeds["quick"]):
         write_cell(tmp_path, "limits", seed, {"problem": "swing-up", "return": -21.0, "steps": 100})
     costs = {"action_us": 1.0, "bytes": 9, "tree_action_us": 1.0, "tree_return": -9.0, "tree_bytes": 9}

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from policyforest.paper import STUDIES, batch
+from policyforest.paper import STUDIES, batch_studies
 from policyforest.paper.captions import CAPTIONS
 from policyforest.paper.claims import CLAIMS
-from policyforest.paper.drawing import draw, figure, table
-from policyforest.paper.exhibits import performance, trees
-from policyforest.paper.exhibits.cells import Cells
+from policyforest.paper.exhibit_drawing import draw, figure, table
+from policyforest.paper.exhibits import figure_style, tree_figure
+from policyforest.paper.finished_cells import Cells
 from policyforest.paper.registry import EXHIBITS
 from stored import write_cell
 
@@ -73,17 +73,17 @@ def test_every_figure_has_a_caption_and_the_figures_with_claims_have_them() -> N
 
 
 def test_every_method_has_a_look_of_its_own() -> None:
-    looks = performance.LOOKS.values()
+    looks = figure_style.LOOKS.values()
     assert len({look.marker for look in looks}) == len(looks)
     assert len({look.color for look in looks}) == len(looks)
 
 
 def test_the_stored_points_kept_their_names() -> None:
-    curve = batch.CURVES["inverted-pendulum-6kg"]
+    curve = batch_studies.CURVES["inverted-pendulum-6kg"]
     assert curve.paper_study(100) == "pendulum-6kg-paper"
     assert curve.our_study(100) == "pendulum-6kg"
     assert curve.paper_study(25) == "pendulum-6kg-paper-25"
-    for problem in batch.CURVES.values():
+    for problem in batch_studies.CURVES.values():
         assert len(problem.points) == 4
         assert {problem.bas_study(p) for p in problem.points} <= set(STUDIES)
 
@@ -94,6 +94,6 @@ def test_all_studies_of_exhibits_exist() -> None:
 
 
 def test_the_average_of_the_example_is_placed_leaf_for_leaf() -> None:
-    nodes = trees.placed(trees.example().average(), 0)
+    nodes = tree_figure.placed(tree_figure.example().average(), 0)
     assert [node.text for node in nodes if node.leaf] == ["3", "3.5", "4.5", "5", "4", "4.5", "4.5", "5", "5.5", "6"]
     assert nodes[-1].text == r"$x_0 \leq 5$"

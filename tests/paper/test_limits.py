@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from policyforest import _core
-from policyforest.paper.limits import GRIDS, Grid, GridPolicy, limit
+from policyforest.paper.limit_studies import GRIDS, Grid, GridPolicy, limit
 
 
 def points(row):

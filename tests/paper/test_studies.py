@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from policyforest.paper import STUDIES, Study, readme, run_studies, table
-from policyforest.paper.cells import Short
-from policyforest.paper.times import learn_and_time
+from policyforest.paper import STUDIES, Study, readme, result_tables, run_studies
+from policyforest.paper.studies import Short
+from policyforest.paper.time_studies import learn_and_time
 
 
 def square(seed, base):
@@ -55,9 +55,9 @@ def test_any_number_of_workers_gives_the_same_cells(tmp_path):
 def test_times_are_in_a_table_of_their_own(tmp_path, monkeypatch):
     timed = replace(STUDIES["double-integrator-times"], run=partial(learn_and_time, samples={"steps": 300}))
     timed = replace(timed, seeds={"quick": 2, "paper": 2})
-    monkeypatch.setattr(table, "STUDIES", {s.name: s for s in (small(), timed)})
+    monkeypatch.setattr(result_tables, "STUDIES", {s.name: s for s in (small(), timed)})
     run_studies([small(), timed], tmp_path, scale="quick", workers=1)
-    table.write_tables(tmp_path, "quick")
+    result_tables.write_tables(tmp_path, "quick")
     made = json.loads((tmp_path / "results.json").read_text())
     assert [row["mean"] for row in made["returns"]] == ["1.67"]
     assert [row["method"] for row in made["times"]] == ["fqi", "fpf-pwc", "fpf-pwl"]
@@ -173,12 +173,12 @@ def test_all_stored_cells_are_what_their_studies_write():
 
 
 def test_tables_say_when_cells_were_computed_and_read_no_other_files(tmp_path, monkeypatch):
-    monkeypatch.setattr(table, "STUDIES", {"squares": small()})
+    monkeypatch.setattr(result_tables, "STUDIES", {"squares": small()})
     run_studies([small()], tmp_path, scale="quick", workers=1)
     (tmp_path / "squares" / "0009.json").write_text("{")
     (tmp_path / "others").mkdir()
     (tmp_path / "others" / "0000.json").write_text("[]")
-    table.write_tables(tmp_path, "quick")
+    result_tables.write_tables(tmp_path, "quick")
     today = json.loads(small().file(tmp_path, 0).read_text())["date"]
     assert f"They were computed {today} to {today} on " in (tmp_path / "results.md").read_text()
 

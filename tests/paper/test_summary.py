@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from policyforest.paper import STUDIES, summary
-from policyforest.paper.exhibits.cells import Cells
+from policyforest.paper import STUDIES, report_summary
+from policyforest.paper.finished_cells import Cells
 from stored import write_cell
 
 
@@ -16,7 +16,7 @@ from stored import write_cell
 def test_ours_is_set_beside_the_paper_s(tmp_path: Path, mean: float, word: str) -> None:
     for seed, shift in enumerate((-1.0, 0.0, 1.0)):
         write_cell(tmp_path, "pendulum-6kg", seed, {"fpf-pwl": {"return": mean + shift}})
-    ((what, paper, ours, policies, limit, beside),) = summary.rows(Cells(tmp_path))
+    ((what, paper, ours, policies, limit, beside),) = report_summary.rows(Cells(tmp_path))
     assert (paper, policies, limit, beside) == ("-172", "3", "-", word)
     assert ours.startswith(f"{mean:.4g} [")
     assert "our defaults" in what
@@ -24,7 +24,7 @@ def test_ours_is_set_beside_the_paper_s(tmp_path: Path, mean: float, word: str) 
 
 def test_one_policy_has_no_interval_and_no_verdict(tmp_path: Path) -> None:
     write_cell(tmp_path, "pendulum-6kg", 0, {"fpf-pwl": {"return": -130.0}})
-    assert summary.rows(Cells(tmp_path))[0][2:] == ("-130", "1", "-", "none")
+    assert report_summary.rows(Cells(tmp_path))[0][2:] == ("-130", "1", "-", "none")
 
 
 def test_the_worst_policy_is_the_worst_of_all_trials(tmp_path: Path) -> None:
@@ -35,11 +35,11 @@ def test_the_worst_policy_is_the_worst_of_all_trials(tmp_path: Path) -> None:
         file = STUDIES["swing-up-mre"].file(tmp_path, seed)
         file.parent.mkdir(exist_ok=True)
         file.write_text(json.dumps(content))
-    found = {row[0]: row[1:] for row in summary.rows(Cells(tmp_path))}
+    found = {row[0]: row[1:] for row in report_summary.rows(Cells(tmp_path))}
     assert found["Swing-up, worst policy, MRE"] == ("-51", "-100", "4", "-", "worse")
     assert found["Swing-up, 100 episodes online, MRE"][2] == "4 of 2 trials"
-    assert "Swing-up, worst policy, MRE" in summary.reasons(Cells(tmp_path))[0]
+    assert "Swing-up, worst policy, MRE" in report_summary.reasons(Cells(tmp_path))[0]
 
 
 def test_all_studies_of_the_summary_exist() -> None:
-    assert {line.study for line in summary.LINES} <= set(STUDIES)
+    assert {line.study for line in report_summary.LINES} <= set(STUDIES)

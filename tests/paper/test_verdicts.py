@@ -12,7 +12,7 @@ from scipy import stats
 
 from policyforest.paper import STUDIES
 from policyforest.paper.claims import CLAIMS, verdicts
-from policyforest.paper.exhibits.cells import Cells
+from policyforest.paper.finished_cells import Cells
 from policyforest.paper.registry import EXHIBITS
 from policyforest.paper.statistics import (
     bootstrap,

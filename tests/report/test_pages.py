@@ -12,8 +12,8 @@ from gymnasium.spaces import Box
 import policyforest as pf
 from browser import CHROMIUM, Browser
 from policyforest.learning.methods import with_problem
-from policyforest.paper import report
-from policyforest.paper.exhibits.cells import Cells
+from policyforest.paper import paper_report
+from policyforest.paper.finished_cells import Cells
 from policyforest.report import interactive
 from policyforest.report.maps import Maps, policy_maps
 from policyforest.report.policy_page import episode, write_policy_page
@@ -141,7 +141,7 @@ def test_the_report_of_the_paper_opens_and_moves(learned, tmp_path: Path) -> Non
         "episode": {n: getattr(played, n).tolist() for n in ("states", "actions", "rewards")},
     }
     write_cell(tmp_path, "portraits", 1, content, "quick")
-    path = report.write(cells, tmp_path / "report.html", {"version": "test"})
+    path = paper_report.write(cells, tmp_path / "report.html", {"version": "test"})
     with Browser() as browser:
         browser.open(path)
         assert browser.run("document.querySelectorAll('figure img').length") == 12

@@ -28,7 +28,7 @@ from policyforest.policy.policy import Policy
 PROBLEM = "policyforest/InvertedPendulum6kg-v0"
 TREE_LEAVES = 1_000
 PAPER, LIMIT = -172.0, -120.5
-"""Mean return of the paper's FPF:PWL after 100 episodes, and of dynamic programming (`policyforest.paper.limits`)"""
+"""Mean return of the paper's FPF:PWL after 100 episodes, and of dynamic programming (`paper.limit_studies`)"""
 
 CAPTION = (
     "Undiscounted returns of episodes of at most 3,000 steps (5 minutes). Ours are of this one run, the interval over "

@@ -15,7 +15,7 @@ from policyforest.cli.output import Json, note, print_json, print_table
 from policyforest.forest.executors import Executor, Processes, Ray, Threads
 
 if TYPE_CHECKING:
-    from policyforest.paper.cells import Study
+    from policyforest.paper.studies import Study
 
 EXECUTORS = ("threads", "processes", "ray")
 
@@ -95,7 +95,7 @@ def _computable(studies: list[Study], named: Sequence[Study], out: Path, scale: 
 
 
 def _write(out: Path, scale: str, exhibits: Sequence[str], json: bool) -> None:
-    from policyforest.paper.table import LIMITS, RETURNS, TIMES, VERDICTS, summary, write_tables
+    from policyforest.paper.result_tables import LIMITS, RETURNS, TIMES, VERDICTS, summary, write_tables
 
     files = _draw(out, scale, exhibits)
     write_tables(out, scale)
@@ -112,15 +112,15 @@ def _write(out: Path, scale: str, exhibits: Sequence[str], json: bool) -> None:
 
 def _draw(out: Path, scale: str, exhibits: Sequence[str]) -> list[Path]:
     """Figures, tables and the report, as far as the libraries for them are installed."""
-    from policyforest.paper import report
-    from policyforest.paper.drawing import draw
-    from policyforest.paper.exhibits.cells import Cells
-    from policyforest.paper.table import made_by
+    from policyforest.paper import paper_report
+    from policyforest.paper.exhibit_drawing import draw
+    from policyforest.paper.finished_cells import Cells
+    from policyforest.paper.result_tables import made_by
 
     cells, files = Cells(out, scale), []
     try:
         files += draw(exhibits, cells)
-        files.append(report.write(cells, out / "report.html", made_by(scale)))
+        files.append(paper_report.write(cells, out / "report.html", made_by(scale)))
     except ImportError as error:
         note(f"not everything was drawn: {error}")
     return files

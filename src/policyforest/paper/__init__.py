@@ -4,10 +4,18 @@ May import: `_support`, `data`, `forest`, `environments`, `policy`, `learning`, 
 `export`, `ros`.
 """
 
-from policyforest.paper import batch, compare, engines, limits, online, portraits, times
-from policyforest.paper.cells import Study, run_studies
+from policyforest.paper import (
+    batch_studies,
+    engine_studies,
+    limit_studies,
+    online_studies,
+    portrait_studies,
+    sac_studies,
+    time_studies,
+)
+from policyforest.paper.studies import Study, run_studies
 
-ROOMS = (batch, online, engines, times, limits, portraits, compare)
+ROOMS = (batch_studies, online_studies, engine_studies, time_studies, limit_studies, portrait_studies, sac_studies)
 STUDIES: dict[str, Study] = {name: study for room in ROOMS for name, study in room.STUDIES.items()}
 """All studies by their names."""
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from policyforest._support.arguments import Floats
 from policyforest.paper import STUDIES
-from policyforest.paper.exhibits.cells import Cells
+from policyforest.paper.finished_cells import Cells
 from policyforest.paper.statistics import permutation
 
 QUOTE = re.compile(r"<!-- quote: (?P<study>\S+) (?P<what>[^>]+?) (?P<format>\.\d[fg]) -->[^<]*<!-- end -->")

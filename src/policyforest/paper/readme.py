@@ -15,11 +15,11 @@ import numpy as np
 
 from policyforest._support.arguments import Floats
 from policyforest._support.files import replacing
-from policyforest.paper import STUDIES, online
+from policyforest.paper import STUDIES, online_studies
 from policyforest.paper.quotes import with_quotes
 from policyforest.paper.statistics import mean_interval
 
-ONLINE = tuple(name for name in STUDIES if name in online.STUDIES and name != "planning-time")
+ONLINE = tuple(name for name in STUDIES if name in online_studies.STUDIES and name != "planning-time")
 # (what, samples, study, method, the paper's mean, the problem whose limit stands beside)
 ROWS = (
     ("Pendulum 6 kg, our defaults", "100 random episodes", "pendulum-6kg", "fpf-pwl", "-172", "inverted-pendulum-6kg"),

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from policyforest.paper import STUDIES, batch, compare, engines, times
-from policyforest.paper.cells import Study
+from policyforest.paper import STUDIES, batch_studies, engine_studies, sac_studies, time_studies
+from policyforest.paper.studies import Study
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Exhibit:
 
 
 def _curve(problem: str) -> tuple[str, ...]:
-    return (*(study.name for study in batch.CURVES[problem].studies()), "limits")
+    return (*(study.name for study in batch_studies.CURVES[problem].studies()), "limits")
 
 
 SWING_UP = (
@@ -55,7 +55,7 @@ SWING_UP = (
     "swing-up-ours",
 )
 SWING_UP_TRIALS = ("swing-up-mre", "swing-up-ours")
-TIMES = tuple(times.STUDIES)
+TIMES = tuple(time_studies.STUDIES)
 
 EXHIBITS = {
     exhibit.name: exhibit
@@ -65,101 +65,103 @@ EXHIBITS = {
             "Performance on the Inverted Pendulum against training episodes, as run (6 kg, 2 rad/s)",
             "Figure 5",
             _curve("inverted-pendulum-6kg"),
-            "performance",
+            "return_curves",
         ),
         Exhibit(
             "figure-pendulum-8kg",
             "Performance on the Inverted Pendulum against training episodes, as printed (8 kg)",
             "Figure 5",
             _curve("inverted-pendulum"),
-            "performance",
+            "return_curves",
         ),
         Exhibit(
             "figure-double-integrator",
             "Performance on the Double Integrator against training episodes",
             "Figure 6",
             _curve("double-integrator"),
-            "performance",
+            "return_curves",
         ),
         Exhibit(
             "figure-car-on-the-hill",
             "Steps to the top on the Car on the Hill",
             "Figure 7",
             ("car-on-the-hill", "car-on-the-hill-bas", "limits"),
-            "steps",
+            "step_histograms",
         ),
         Exhibit(
             "figure-evaluation-time",
             "Time of an episode's actions on the Double Integrator",
             "Figure 8",
             TIMES,
-            "times",
+            "time_figures",
         ),
         Exhibit(
             "figure-learning-time",
             "Time of learning on the Double Integrator",
             "Figure 9",
             TIMES,
-            "times",
+            "time_figures",
         ),
         Exhibit(
             "figure-online-pendulum",
             "Returns of online learning on the Inverted Pendulum (6 kg)",
             "Figure 10",
             ("pendulum-online-mre", "pendulum-online-ours", "limits"),
-            "online",
+            "online_histograms",
         ),
         Exhibit(
             "figure-online-swing-up",
             "Returns of online learning on the swing-up",
             "Figure 11",
             (*SWING_UP_TRIALS, "limits"),
-            "online",
+            "online_histograms",
         ),
         Exhibit(
             "figure-swing-up-episodes",
             "Best and worst swing-up",
             "Figure 12",
             SWING_UP_TRIALS,
-            "episodes",
+            "episode_figure",
         ),
         Exhibit(
             "figure-tree-merge",
             "Two trees and their average, computed by the core",
             "Figure 3",
             (),
-            "trees",
+            "tree_figure",
         ),
         Exhibit(
             "figure-exploration",
             "Exploration on the swing-up: the paper's changes to MRE one by one, and what to compare them with",
             "",
             (*SWING_UP, "limits"),
-            "exploration",
+            "exploration_figure",
         ),
         Exhibit(
             "figure-sac",
             "PolicyForest beside Stable-Baselines3's SAC: return against steps, and what each costs",
             "",
-            (*compare.STUDIES, "limits"),
-            "compare",
+            (*sac_studies.STUDIES, "limits"),
+            "sac_figure",
         ),
         Exhibit(
             "table-parameters",
             "The paper's parameters, batch and online",
             "Tables 1 and 2",
             (),
-            "parameters",
+            "parameter_table",
             "table",
         ),
         Exhibit(
             "table-engines",
             "Online swing-up in MuJoCo, DART and Gazebo, and each chosen policy in the other engines",
             "",
-            tuple(engines.STUDIES),
-            "engines",
+            tuple(engine_studies.STUDIES),
+            "engine_table",
             "table",
         ),
-        Exhibit("table-limits", "What can be reached at all: dynamic programming", "", ("limits",), "limits", "table"),
+        Exhibit(
+            "table-limits", "What can be reached at all: dynamic programming", "", ("limits",), "limit_table", "table"
+        ),
     )
 }

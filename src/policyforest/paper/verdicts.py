@@ -17,7 +17,7 @@ import numpy as np
 
 from policyforest._support.arguments import Floats
 from policyforest.paper import STUDIES
-from policyforest.paper.exhibits.cells import Cells
+from policyforest.paper.finished_cells import Cells
 from policyforest.paper.statistics import FEWEST, bootstrap, rank_direction, wilcoxon
 
 LEVEL = 0.05

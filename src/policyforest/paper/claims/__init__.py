@@ -1,10 +1,10 @@
 """The paper's claims, each with the cells and the test that decide it (see `policyforest.paper.verdicts`)."""
 
-from policyforest.paper.claims import car, online, performance, times
-from policyforest.paper.exhibits.cells import Cells
+from policyforest.paper.claims import car_claims, online_claims, return_claims, time_claims
+from policyforest.paper.finished_cells import Cells
 from policyforest.paper.verdicts import Verdict, judge
 
-CLAIMS = (*performance.CLAIMS, *car.CLAIMS, *times.CLAIMS, *online.CLAIMS)
+CLAIMS = (*return_claims.CLAIMS, *car_claims.CLAIMS, *time_claims.CLAIMS, *online_claims.CLAIMS)
 
 
 def verdicts(cells: Cells) -> list[Verdict]:

@@ -14,13 +14,13 @@ import numpy as np
 from policyforest._support.files import replacing
 from policyforest._support.machine import processor
 from policyforest.paper import STUDIES
-from policyforest.paper.cells import Study
+from policyforest.paper.cell_checks import CellResult
 from policyforest.paper.claims import verdicts
-from policyforest.paper.exhibits import compare
-from policyforest.paper.exhibits.cells import Cells
+from policyforest.paper.exhibits import sac_figure
+from policyforest.paper.finished_cells import Cells
 from policyforest.paper.registry import EXHIBITS
 from policyforest.paper.statistics import mean_interval
-from policyforest.paper.stored_cells import Result
+from policyforest.paper.studies import Study
 
 RETURNS = ("study", "method", "policies", "mean", "95% interval", "worst", "best", "steps")
 VERDICTS = ("text", "ruling", "evidence", "note", "cells")
@@ -43,16 +43,16 @@ def summary(out: Path, scale: str) -> dict[str, list[dict[str, Any]]]:
         methods = [key for key in results[0] if key != "samples"] if results else []
         tables[study.kind] += [row(study, method, results) for method in methods]
     cells = Cells(out, scale)
-    tables["comparisons"] = [dict(zip(compare.COLUMNS, row, strict=True)) for row in compare.rows(cells)[1]]
+    tables["comparisons"] = [dict(zip(sac_figure.COLUMNS, row, strict=True)) for row in sac_figure.rows(cells)[1]]
     tables["verdicts"] = [verdict.as_dict() for verdict in verdicts(cells)]
     return tables
 
 
-def _limit_row(result: Result) -> dict[str, Any]:
+def _limit_row(result: CellResult) -> dict[str, Any]:
     return {"problem": result["problem"], "return": f"{result['return']:.2f}", "steps": f"{result['steps']:.0f}"}
 
 
-def _times_row(study: Study, method: str, results: list[Result]) -> dict[str, Any]:
+def _times_row(study: Study, method: str, results: list[CellResult]) -> dict[str, Any]:
     """Medians over policies; the ratio is that of each policy to FQI on the same samples."""
     samples = f"{np.median([result['samples'] for result in results]):,.0f}"
     if method == "plan":
@@ -73,7 +73,7 @@ def _times_row(study: Study, method: str, results: list[Result]) -> dict[str, An
     }
 
 
-def _returns_row(study: Study, method: str, results: list[Result]) -> dict[str, Any]:
+def _returns_row(study: Study, method: str, results: list[CellResult]) -> dict[str, Any]:
     """Over policies, the mean return with its 95% interval, the worst and the best."""
     cells = [result[method] for result in results]
     returns = np.array([cell["return"] for cell in cells])
@@ -128,7 +128,7 @@ def write_tables(out: Path, scale: str) -> None:
         "",
         "Beside SAC, means over seeds [95%]; seconds with those of the environment's steps:",
         "",
-        *_markdown(compare.COLUMNS, tables["comparisons"]),
+        *_markdown(sac_figure.COLUMNS, tables["comparisons"]),
         "",
         "Limits, by dynamic programming on a grid with the true equations:",
         "",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from policyforest.forest.forest import Forest
-from policyforest.paper.exhibits.cells import Cells
+from policyforest.paper.finished_cells import Cells
 from policyforest.report.canvas import BLUE, INK, panels, styled
 
 if TYPE_CHECKING:

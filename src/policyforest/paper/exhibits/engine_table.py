@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from policyforest.paper.engines import AGENTS, ENGINES, NAMES
-from policyforest.paper.exhibits.cells import Cells
-from policyforest.paper.stored_cells import Result
+from policyforest.paper.cell_checks import CellResult
+from policyforest.paper.engine_studies import AGENTS, ENGINES, NAMES
+from policyforest.paper.finished_cells import Cells
 
 COLUMNS = (
     "learned in",
@@ -27,7 +27,7 @@ def rows(cells: Cells) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     return COLUMNS, made
 
 
-def _row(engine: str, what: str, result: Result) -> tuple[str, ...]:
+def _row(engine: str, what: str, result: CellResult) -> tuple[str, ...]:
     returns = result["mean of 10"]["returns"]
     chosen = _return(result.get("chosen of 10"))
     elsewhere = (

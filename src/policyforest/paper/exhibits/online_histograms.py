@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from policyforest._support.arguments import Floats
-from policyforest.paper.exhibits.cells import Cells
-from policyforest.paper.exhibits.style import LIMIT, nice_costs
+from policyforest.paper.exhibits.figure_style import LIMIT, nice_costs
+from policyforest.paper.finished_cells import Cells
 from policyforest.paper.statistics import mean_interval
 from policyforest.report.canvas import BLUE, INK, ORANGE, legend, matplotlib, panels, styled
 

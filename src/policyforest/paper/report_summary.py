@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from policyforest.paper.exhibits.cells import Cells
+from policyforest.paper.finished_cells import Cells
 from policyforest.paper.statistics import mean_interval
 
 

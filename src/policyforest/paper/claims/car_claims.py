@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from policyforest._support.arguments import Floats
-from policyforest.paper.exhibits import steps
-from policyforest.paper.exhibits.cells import Cells
+from policyforest.paper.exhibits import step_histograms
+from policyforest.paper.finished_cells import Cells
 from policyforest.paper.statistics import bootstrap, share_interval, wilcoxon
 from policyforest.paper.verdicts import Claim, Finding, Ruling, p_text
 
@@ -45,7 +45,7 @@ def methods_do_not_differ(cells: Cells) -> Finding:
 
 
 def car_in_25_steps(cells: Cells) -> Finding:
-    found = steps.steps(cells)
+    found = step_histograms.steps(cells)
     told, shares, most = [], [], 0.0
     for method in ("fqi", "fpf-pwc", "fpf-pwl"):
         reached, failed = found[method]

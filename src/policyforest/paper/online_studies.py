@@ -23,7 +23,7 @@ from policyforest.exploration import make_agent, resume
 from policyforest.exploration.agents import paper_planner
 from policyforest.exploration.planner import PlanInput, knownness_box
 from policyforest.exploration.selection import VALIDATION_SEED
-from policyforest.paper.cells import Short, Study
+from policyforest.paper.studies import Short, Study
 from policyforest.policy.policy import Policy
 
 METHODS = ("mean", "worst", "chosen")
@@ -252,7 +252,7 @@ STUDIES = {
         _study(
             "pendulum-online-mre",
             "Inverted Pendulum, 6 kg, 100 episodes, MRE as in the paper",
-            # The paper has 10 trials; they are so uneven that 10 decide nothing (claims/online.py).
+            # The paper has 10 trials; they are so uneven that 10 decide nothing (claims/online_claims.py).
             *(1, 80, 120),
             agent="mre",
             horizon=15,

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from policyforest._support.arguments import Floats
-from policyforest.paper.compare import STOPS, study_name
-from policyforest.paper.exhibits.cells import Cells
-from policyforest.paper.exhibits.performance import draw_line
-from policyforest.paper.exhibits.style import LIMIT, Look, cost_axis
+from policyforest.paper.exhibits.figure_style import LIMIT, Look, cost_axis
+from policyforest.paper.exhibits.return_curves import draw_line
+from policyforest.paper.finished_cells import Cells
+from policyforest.paper.sac_studies import STOPS, study_name
 from policyforest.paper.statistics import mean_interval
 from policyforest.report.canvas import BLUE, ORANGE, legend, matplotlib, panels, styled
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from policyforest.paper.exhibits.cells import Cells
+from policyforest.paper.finished_cells import Cells
 from policyforest.report.canvas import BLUE, FAINT, GREEN, ORANGE, panels, styled
 
 if TYPE_CHECKING:

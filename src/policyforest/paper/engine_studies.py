@@ -14,8 +14,8 @@ import gymnasium as gym
 
 from policyforest.environments.evaluation import evaluate
 from policyforest.environments.named_problems import named_problem
-from policyforest.paper.cells import Study
-from policyforest.paper.online import EVALUATION_SEED, METHODS, trial
+from policyforest.paper.online_studies import EVALUATION_SEED, METHODS, trial
+from policyforest.paper.studies import Study
 
 ENGINES: dict[str, tuple[str, dict[str, Any]]] = {
     "mujoco": ("policyforest/SwingUp-v0", {"backend": "mujoco"}),

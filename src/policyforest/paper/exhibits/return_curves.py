@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from policyforest._support.arguments import Floats
-from policyforest.paper.batch import ALL, CURVES, Curve
-from policyforest.paper.exhibits.cells import Cells
-from policyforest.paper.exhibits.style import LIMIT, LOOKS, PAPER_MARK, Look, cost_axis, means_and_bars
+from policyforest.paper.batch_studies import ALL, CURVES, Curve
+from policyforest.paper.exhibits.figure_style import LIMIT, LOOKS, PAPER_MARK, Look, cost_axis, means_and_bars
+from policyforest.paper.finished_cells import Cells
 from policyforest.report.canvas import legend, panels, styled
 
 if TYPE_CHECKING:

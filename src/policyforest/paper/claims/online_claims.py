@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from policyforest._support.arguments import Floats
-from policyforest.paper.exhibits.cells import Cells
+from policyforest.paper.finished_cells import Cells
 from policyforest.paper.statistics import RESAMPLES, bootstrap, central
 from policyforest.paper.verdicts import MARGIN, Claim, Finding, Ruling
 

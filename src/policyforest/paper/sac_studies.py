@@ -25,7 +25,7 @@ from policyforest.environments.collection import collect
 from policyforest.environments.evaluation import evaluate
 from policyforest.environments.named_problems import named_problem
 from policyforest.learning.methods import Learner
-from policyforest.paper.cells import Short, Study
+from policyforest.paper.studies import Short, Study
 from policyforest.policy.action_time import action_time
 from policyforest.policy.policy import Policy
 

@@ -19,7 +19,7 @@ from policyforest.environments.evaluation import evaluate
 from policyforest.environments.named_problems import named_problem
 from policyforest.learning.methods import BASELINES, Learner
 from policyforest.learning.q_function import QFunction
-from policyforest.paper.cells import Study
+from policyforest.paper.studies import Study
 
 EVALUATION_SEED = 1
 

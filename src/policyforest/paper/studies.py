@@ -18,12 +18,12 @@ from typing import Any, Literal
 from policyforest._support.files import replacing
 from policyforest._support.machine import processor
 from policyforest.forest.executors import Executor, Processes, Threads
-from policyforest.paper.stored_cells import Result, read_cell
+from policyforest.paper.cell_checks import CellResult, read_cell
 
 EXTRAS = {"compare": ("torch", "stable_baselines3")}
 """What an extra brings, as far as studies need it"""
 
-Kind = Literal["returns", "times", "limits", "portraits", "comparisons"]
+CellKind = Literal["returns", "times", "limits", "portraits", "comparisons"]
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Study:
     """How many at the scales "quick" and "paper" """
     seconds: float
     """What a cell costs, about, on one core"""
-    kind: Kind = "returns"
+    kind: CellKind = "returns"
     """What its cells hold; times and comparisons are measured one cell after another"""
     methods: tuple[str, ...] = ()
     """What each of its cells must have: methods (online "mean", "worst" and "chosen", of so many policies), or in
@@ -80,11 +80,11 @@ class Study:
         """Computes the cell of a seed."""
         return self.short.run(seed) if scale == "quick" and self.short else self.run(seed)
 
-    def results(self, out: Path, scale: str = "paper") -> list[Result]:
+    def results(self, out: Path, scale: str = "paper") -> list[CellResult]:
         """The finished cells' results, by seed."""
         return list(self.by_seed(out, scale).values())
 
-    def by_seed(self, out: Path, scale: str = "paper") -> dict[int, Result]:
+    def by_seed(self, out: Path, scale: str = "paper") -> dict[int, CellResult]:
         """The finished cells' results under their seeds."""
         files = {seed: self.file(out, seed, scale) for seed in range(self.seeds[scale])}
         return {

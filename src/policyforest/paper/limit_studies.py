@@ -21,7 +21,7 @@ from policyforest._support.arguments import Floats, one_of, threads
 from policyforest.environments.evaluation import Evaluation, evaluate
 from policyforest.environments.named_problems import environment_id
 from policyforest.environments.problems.native import NativeProblem
-from policyforest.paper.cells import Study
+from policyforest.paper.studies import Study
 from policyforest.policy.policy_info import PolicyInfo
 
 # Equally likely noises that stand for the uniform one.

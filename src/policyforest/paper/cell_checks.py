@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-Result = Mapping[str, Any]
+CellResult = Mapping[str, Any]
 
 LARGEST = 1e100
 """Numbers beyond it would overflow in sums and squares"""
@@ -24,7 +24,7 @@ LISTS = ("returns", "training_returns")
 CURVE_KEYS = ("steps", "return", "train_seconds")
 
 
-def read_cell(file: Path, study: str, seed: int, kind: str, methods: tuple[str, ...]) -> Result:
+def read_cell(file: Path, study: str, seed: int, kind: str, methods: tuple[str, ...]) -> CellResult:
     """The result in a cell's file; `ValueError` names the file where it is not one of this study and seed."""
     try:
         content = json.loads(file.read_text())
@@ -39,7 +39,7 @@ def read_cell(file: Path, study: str, seed: int, kind: str, methods: tuple[str, 
         raise ValueError(
             f"{file}: is no finished cell of {study} ({error}), must be deleted to be computed again"
         ) from error
-    found: Result = result
+    found: CellResult = result
     return found
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from policyforest._support.arguments import Floats
-from policyforest.paper.batch import CURVES, Curve
-from policyforest.paper.exhibits.cells import Cells
+from policyforest.paper.batch_studies import CURVES, Curve
+from policyforest.paper.finished_cells import Cells
 from policyforest.paper.statistics import bootstrap, wilcoxon
 from policyforest.paper.verdicts import LEVEL, Claim, Finding, better, noted, p_text
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from policyforest._support.arguments import Floats
 from policyforest.paper import STUDIES
-from policyforest.paper.stored_cells import Result
+from policyforest.paper.cell_checks import CellResult
 
 
 @dataclass(frozen=True)
@@ -20,9 +20,9 @@ class Cells:
 
     out: Path
     scale: str = "paper"
-    _read: dict[str, dict[int, Result]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _read: dict[str, dict[int, CellResult]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
-    def by_seed(self, study: str) -> dict[int, Result]:
+    def by_seed(self, study: str) -> dict[int, CellResult]:
         """The results of a study under their seeds, read once. What needs an extra to be computed and is not there at
         the scale "quick" is shown as it is stored at the scale "paper"."""
         if study not in self._read:
@@ -32,7 +32,7 @@ class Cells:
             self._read[study] = found
         return self._read[study]
 
-    def results(self, study: str) -> list[Result]:
+    def results(self, study: str) -> list[CellResult]:
         return list(self.by_seed(study).values())
 
     def rows(self, study: str, method: str) -> dict[int, Any]:
@@ -64,7 +64,7 @@ class Cells:
         found = [result[key] for result in self.results("limits") if result["problem"] == problem]
         return float(found[0]) if found else None
 
-    def portrait(self, problem: str, how: str = "batch") -> Result | None:
+    def portrait(self, problem: str, how: str = "batch") -> CellResult | None:
         found = [r for r in self.results("portraits") if (r["problem"], r["how"]) == (problem, how)]
         return found[0] if found else None
 

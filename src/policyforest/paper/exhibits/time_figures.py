@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from policyforest._support.arguments import Floats
-from policyforest.paper.exhibits.cells import Cells
-from policyforest.paper.exhibits.style import LOOKS, Look
-from policyforest.paper.times import METHODS, POINTS, study_at
+from policyforest.paper.exhibits.figure_style import LOOKS, Look
+from policyforest.paper.finished_cells import Cells
+from policyforest.paper.time_studies import METHODS, POINTS, study_at
 from policyforest.report.canvas import FAINT, legend, matplotlib, panels, styled
 
 if TYPE_CHECKING:

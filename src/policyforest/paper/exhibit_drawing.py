@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from policyforest._support.files import replacing
-from policyforest.paper.exhibits.cells import Cells
+from policyforest.paper.finished_cells import Cells
 from policyforest.paper.registry import EXHIBITS, Exhibit
 
 if TYPE_CHECKING:

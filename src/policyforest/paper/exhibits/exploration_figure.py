@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from policyforest._support.arguments import Floats
-from policyforest.paper.exhibits.cells import Cells
-from policyforest.paper.exhibits.style import LIMIT, means_and_bars
+from policyforest.paper.exhibits.figure_style import LIMIT, means_and_bars
+from policyforest.paper.finished_cells import Cells
 from policyforest.report.canvas import BLUE, FAINT, GREEN, INK, ORANGE, VIOLET, legend, panels, styled
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from policyforest.exploration.agents import paper_planner
 from policyforest.learning.fitted_policy import FittedPolicyForest
 from policyforest.learning.fitted_q import FittedQIteration
 from policyforest.learning.presets import PAPER, paper
-from policyforest.paper.exhibits.cells import Cells
+from policyforest.paper.finished_cells import Cells
 
 MAX_LEAVES = "max leaves (of merged trees; an exact arg max has none)"
 COLUMNS = ("setting", "H", "γ", "Q: k / n_min / M / V_min", MAX_LEAVES, "states", "policy: k / n_min / M / V_min")

@@ -19,8 +19,8 @@ from policyforest.environments.named_problems import named_problem
 from policyforest.exploration import make_agent
 from policyforest.learning.methods import LearnedPolicy, Learner, with_problem
 from policyforest.learning.q_function import QFunction
-from policyforest.paper.batch import gather
-from policyforest.paper.cells import Short, Study
+from policyforest.paper.batch_studies import gather
+from policyforest.paper.studies import Short, Study
 from policyforest.report.maps import policy_maps
 
 # (problem, how it is learned): a cell each, by their numbers.

@@ -11,7 +11,7 @@ from policyforest.environments.collection import collect
 from policyforest.environments.named_problems import environment_id
 from policyforest.learning.methods import Learner
 from policyforest.learning.q_function import QFunction
-from policyforest.paper.cells import Study
+from policyforest.paper.studies import Study
 from policyforest.policy.action_time import action_time
 
 PROBLEM = "double-integrator"

@@ -6,10 +6,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from policyforest.paper.exhibits import times
-from policyforest.paper.exhibits.cells import Cells
+from policyforest.paper.exhibits import time_figures
+from policyforest.paper.finished_cells import Cells
 from policyforest.paper.statistics import bootstrap, wilcoxon
-from policyforest.paper.times import POINTS, STUDIES, study_at
+from policyforest.paper.time_studies import POINTS, STUDIES, study_at
 from policyforest.paper.verdicts import LEVEL, Claim, Finding, Ruling, p_text
 
 WHOLE = study_at(POINTS[-1])
@@ -47,13 +47,14 @@ def linear_is_faster(cells: Cells) -> Finding:
 
 def extraction_is_cheaper(cells: Cells) -> Finding:
     told, shares = [], []
-    for study, episodes in times.episodes_of(cells).items():
+    for study, episodes in time_figures.episodes_of(cells).items():
         q, extra = cells.values(study, "fqi", "q_seconds"), cells.values(study, "fpf-pwl", "policy_seconds")
         shares.append(float(np.median(extra / q)))
         told.append(f"{episodes:,.0f} episodes {shares[-1]:.2f}")
-    q = cells.values(times.LARGE, "fqi", "q_seconds")
+    q = cells.values(time_figures.LARGE, "fqi", "q_seconds")
     extra = np.maximum(
-        cells.values(times.LARGE, "fpf-pwl", "policy_seconds"), cells.values(times.LARGE, "fpf-pwc", "policy_seconds")
+        cells.values(time_figures.LARGE, "fpf-pwl", "policy_seconds"),
+        cells.values(time_figures.LARGE, "fpf-pwc", "policy_seconds"),
     )
     p, (low, high) = wilcoxon(q - extra), bootstrap(q - extra)
     evidence = (

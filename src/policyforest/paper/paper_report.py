@@ -7,10 +7,10 @@ from html import escape
 from pathlib import Path
 
 from policyforest.environments.named_problems import named_problem
-from policyforest.paper import drawing, summary
+from policyforest.paper import exhibit_drawing, report_summary
 from policyforest.paper.captions import CAPTIONS
 from policyforest.paper.claims import verdicts
-from policyforest.paper.exhibits.cells import Cells
+from policyforest.paper.finished_cells import Cells
 from policyforest.paper.registry import EXHIBITS, Exhibit
 from policyforest.paper.verdicts import Verdict
 from policyforest.report import interactive, page
@@ -65,17 +65,17 @@ def _head(cells: Cells, made: dict[str, str]) -> str:
 
 
 def _summary(cells: Cells) -> str:
-    head = "".join(f"<th>{escape(column)}</th>" for column in summary.COLUMNS)
+    head = "".join(f"<th>{escape(column)}</th>" for column in report_summary.COLUMNS)
     body = "".join(
         "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row[:-1]) + f"<td>{_beside(row[-1])}</td></tr>"
-        for row in summary.rows(cells)
+        for row in report_summary.rows(cells)
     )
     caption = (
         "Mean return over independently learned policies (online: over trials, each with ten policies), undiscounted; "
         "for the car, steps to the top. The limit is dynamic programming with the true equations. The verdict says "
         "whether the paper's number lies in our interval, or on which side of it ours is."
     )
-    why = "".join(page.paragraph(f"Worse than the paper: {reason}") for reason in summary.reasons(cells))
+    why = "".join(page.paragraph(f"Worse than the paper: {reason}") for reason in report_summary.reasons(cells))
     return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{why}"
 
 
@@ -102,7 +102,7 @@ def _figure(exhibit: Exhibit, cells: Cells, found: Sequence[Verdict]) -> str:
     from policyforest.report.canvas import png_bytes
 
     done, total, _ = exhibit.progress(cells.out, cells.scale)
-    picture = page.picture(png_bytes(drawing.figure(exhibit, cells), PICTURE_DPI), exhibit.title)
+    picture = page.picture(png_bytes(exhibit_drawing.figure(exhibit, cells), PICTURE_DPI), exhibit.title)
     where = f"{exhibit.where} of the paper" if exhibit.where else "not in the paper"
     count = f" {done} of {total} cells." if total else ""
     claims = "".join(
@@ -117,7 +117,7 @@ def _figure(exhibit: Exhibit, cells: Cells, found: Sequence[Verdict]) -> str:
 
 
 def _table(exhibit: Exhibit, cells: Cells) -> str:
-    columns, rows = drawing.table(exhibit, cells)
+    columns, rows = exhibit_drawing.table(exhibit, cells)
     title = exhibit.title + (f" ({exhibit.where})" if exhibit.where else "")
     return f"<details open><summary>{escape(title)}</summary>{page.table(columns, rows)}</details>"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from policyforest.paper.exhibits.cells import Cells
+from policyforest.paper.finished_cells import Cells
 
 COLUMNS = ("problem", "limit", "steps", "the paper", "our best policy")
 # Our study that stands beside, and what the paper says of its best.
