@@ -14,7 +14,13 @@ def write_cell(out: Path, study: str, seed: int, result: dict[str, Any], scale: 
     whole, kind = dict(result), STUDIES[study].kind
     if kind in ("returns", "times"):
         whole = {method: NUMBERS | result.get(method, {}) for method in (*STUDIES[study].methods, *result)}
-    file = STUDIES[study].file(out, seed, scale)
+    return write_line(out, study, json.dumps({"study": study, "seed": seed, "result": whole}), scale)
+
+
+def write_line(out: Path, study: str, line: str, scale: str = "paper") -> Path:
+    """Adds a line to the study's file, whatever it is."""
+    file = STUDIES[study].file(out, scale)
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps({"study": study, "seed": seed, "result": whole}))
+    with file.open("a") as lines:
+        lines.write(line + "\n")
     return file

@@ -19,7 +19,7 @@ from policyforest.cli import main
 from policyforest.learning.methods import with_problem
 from policyforest.paper import STUDIES
 from policyforest.policy.policy_files import load
-from stored import write_cell
+from stored import write_cell, write_line
 
 PNG = b"\x89PNG\r\n\x1a\n"
 # Ten iterations on about a hundred samples: everything happens, in a second.
@@ -387,13 +387,9 @@ def test_reproduce_refuses_before_it_computes(tmp_path: Path) -> None:
     assert "--out: is" in run("reproduce", "limits", "--out", tmp_path / "file", code=2).stderr
     three = ("reproduce", "limits", "--executor", "threads", "--workers", "3", "--out", tmp_path / "out")
     assert "--workers: is 3" in run(*three, code=2).stderr
-    damaged = tmp_path / "out" / "pendulum-6kg" / "0001.json"
-    damaged.parent.mkdir(parents=True)
-    damaged.write_text("{")
-    assert (
-        "0001.json: is no finished cell"
-        in run("reproduce", "figure-tree-merge", "--out", tmp_path / "out", code=2).stderr
-    )
+    write_line(tmp_path / "out", "pendulum-6kg", "{")
+    refused = run("reproduce", "figure-tree-merge", "--out", tmp_path / "out", code=2)
+    assert "pendulum-6kg.jsonl, line 1: is no finished cell" in refused.stderr.replace("\n", " ")
     assert not (tmp_path / "out" / "figures").exists()
 
 

@@ -1,6 +1,5 @@
 """The same bits on a Ray cluster, whoever dies; and what is wrong with a cluster is said before any work."""
 
-import json
 import os
 import signal
 import socket
@@ -115,11 +114,12 @@ def test_policies_and_studies_run_there_too(nodes, tmp_path):
 def test_the_command_line_computes_cells_on_a_cluster(nodes, tmp_path):
     command = [sys.executable, "-m", "policyforest", "reproduce", "double-integrator-paper", "--out", str(tmp_path)]
     subprocess.run([*command, "--executor", "ray", "--address", nodes.address], check=True, capture_output=True)
-    cells = sorted(tmp_path.rglob("0*.json"))
-    assert len(cells) == STUDIES["double-integrator-paper"].seeds["quick"]
-    kept = Path(__file__).parents[2] / "docs" / "results" / "double-integrator-paper"
-    for cell in cells:
-        here, there = (json.loads(f.read_text())["result"] for f in (kept / cell.name, cell))
+    study = STUDIES["double-integrator-paper"]
+    cells = study.by_seed(tmp_path, "quick")
+    assert len(cells) == study.seeds["quick"]
+    kept = study.by_seed(Path(__file__).parents[2] / "docs" / "results")
+    for seed, there in cells.items():
+        here = kept[seed]
         assert all(here[method]["return"] == there[method]["return"] for method in ("fqi", "fpf-pwc", "fpf-pwl", "bas"))
 
 

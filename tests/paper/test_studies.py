@@ -17,6 +17,7 @@ import pytest
 from policyforest.paper import STUDIES, Study, readme, result_tables, run_studies
 from policyforest.paper.studies import Short
 from policyforest.paper.time_studies import learn_and_time
+from stored import write_cell, write_line
 
 
 def square(seed, base):
@@ -42,9 +43,9 @@ def test_any_number_of_workers_gives_the_same_cells(tmp_path):
         run_studies([small(), small("more", base=7)], tmp_path / str(workers), scale="quick", workers=workers)
     one, two = (
         {
-            file.relative_to(folder): json.loads(file.read_text())["result"]
-            for folder in [tmp_path / workers]
-            for file in folder.rglob("*.json")
+            (file.name, number): json.loads(line)["result"]
+            for file in (tmp_path / workers).glob("*.jsonl")
+            for number, line in enumerate(file.read_text().splitlines())
         }
         for workers in ("1", "2")
     )
@@ -72,7 +73,7 @@ def test_a_cell_that_is_no_number_is_not_kept(tmp_path):
     broken = replace(small(), run=lambda seed: {"fqi": {"return": float("nan")}})
     with pytest.raises(ValueError, match="JSON"):
         run_studies([broken], tmp_path, scale="quick", workers=1)
-    assert list(tmp_path.rglob("*.json")) == []
+    assert list(tmp_path.rglob("*.jsonl")) == []
 
 
 PAGES = {
@@ -109,9 +110,14 @@ def test_a_page_without_marks_is_refused(text, tmp_path):
 
 def test_a_cell_that_is_damaged_is_named(tmp_path):
     run_studies([small()], tmp_path, scale="quick", workers=1)
-    small().file(tmp_path, 1).write_text('{"result": ')
-    with pytest.raises(ValueError, match=r"0001\.json: is no finished cell"):
+    lines = small().file(tmp_path).read_text().splitlines()
+    small().file(tmp_path).write_text("\n".join([lines[0], '{"result": ', lines[2]]) + "\n")
+    with pytest.raises(ValueError, match=r"squares\.jsonl, line 2: is no finished cell of squares .*must be deleted"):
         small().results(tmp_path, "quick")
+    small().file(tmp_path).write_text(f"{lines[2]}\n{lines[0]}\n")
+    assert small().missing(tmp_path, "quick") == [1]
+    run_studies([small()], tmp_path, scale="quick", workers=1)
+    assert [json.loads(line)["seed"] for line in small().file(tmp_path).read_text().splitlines()] == [0, 1, 2]
 
 
 GOOD = {"fpf-pwl": {"return": -1.0, "steps": 3.0}}
@@ -136,15 +142,25 @@ GOOD = {"fpf-pwl": {"return": -1.0, "steps": 3.0}}
             r"the number 1e\+308",
         ),
         (json.dumps({"study": "pendulum-8kg", "seed": 0, "result": GOOD}), "of the study 'pendulum-8kg'"),
-        (json.dumps({"study": "pendulum-6kg", "seed": 1, "result": GOOD}), "of the seed 1"),
+        (json.dumps({"study": "pendulum-6kg", "seed": "1", "result": GOOD}), "of the seed '1'"),
+        (json.dumps({"study": "pendulum-6kg", "seed": -1, "result": GOOD}), "of the seed -1"),
+        (json.dumps({"study": "pendulum-6kg", "seed": 1, "result": GOOD}), "the second line of 1"),
+        ("", "Expecting value"),
     ],
-    ids=range(11),
+    ids=range(14),
 )
 def test_only_what_a_study_would_have_written_is_read(tmp_path, content, told):
-    file = STUDIES["pendulum-6kg"].file(tmp_path, 0)
-    file.parent.mkdir()
-    file.write_text(content)
-    with pytest.raises(ValueError, match=rf"0000\.json: is no finished cell of pendulum-6kg \(.*{told}"):
+    write_cell(tmp_path, "pendulum-6kg", 1, GOOD)
+    write_line(tmp_path, "pendulum-6kg", content)
+    with pytest.raises(
+        ValueError, match=rf"pendulum-6kg\.jsonl, line 2: is no finished cell of pendulum-6kg \(.*{told}"
+    ):
+        STUDIES["pendulum-6kg"].results(tmp_path)
+
+
+def test_bytes_that_are_no_text_are_named(tmp_path):
+    write_cell(tmp_path, "pendulum-6kg", 1, GOOD).write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ValueError, match=r"pendulum-6kg\.jsonl, line 1: is no finished cell"):
         STUDIES["pendulum-6kg"].results(tmp_path)
 
 
@@ -160,9 +176,7 @@ def test_only_what_a_study_would_have_written_is_read(tmp_path, content, told):
     ],
 )
 def test_cells_of_every_kind_are_checked(tmp_path, study, result, told):
-    file = STUDIES[study].file(tmp_path, 0)
-    file.parent.mkdir()
-    file.write_text(json.dumps({"study": study, "seed": 0, "result": result}))
+    write_line(tmp_path, study, json.dumps({"study": study, "seed": 0, "result": result}))
     with pytest.raises(ValueError, match=told):
         STUDIES[study].results(tmp_path)
 
@@ -172,14 +186,14 @@ def test_all_stored_cells_are_what_their_studies_write():
     assert sum(len(study.results(stored)) for study in STUDIES.values()) > 1_000
 
 
-def test_tables_say_when_cells_were_computed_and_read_no_other_files(tmp_path, monkeypatch):
+def test_tables_say_when_cells_were_computed_and_read_no_other_cells(tmp_path, monkeypatch):
     monkeypatch.setattr(result_tables, "STUDIES", {"squares": small()})
     run_studies([small()], tmp_path, scale="quick", workers=1)
-    (tmp_path / "squares" / "0009.json").write_text("{")
-    (tmp_path / "others").mkdir()
-    (tmp_path / "others" / "0000.json").write_text("[]")
+    with small().file(tmp_path).open("a") as lines:
+        lines.write('{"study": "squares", "seed": 9, "result": {}}\n')
+    (tmp_path / "others.jsonl").write_text("[]")
     result_tables.write_tables(tmp_path, "quick")
-    today = json.loads(small().file(tmp_path, 0).read_text())["date"]
+    today = json.loads(small().file(tmp_path).read_text().splitlines()[0])["date"]
     assert f"They were computed {today} to {today} on " in (tmp_path / "results.md").read_text()
 
 
@@ -195,7 +209,7 @@ def timed_square(seed):
     return {"fqi": {"action_us": 1.0, "q_seconds": 1.0, "policy_seconds": 1.0}}
 
 
-def test_a_short_cell_has_a_folder_of_its_own(tmp_path):
+def test_a_short_cell_has_a_file_of_its_own(tmp_path):
     short = replace(small(number=1), short=Short(partial(square, base=50), 0.5))
     run_studies([short], tmp_path, scale="quick", workers=1)
     assert short.results(tmp_path, "quick")[0]["fqi"]["return"] == 50
@@ -225,14 +239,14 @@ def test_an_interrupt_stops_the_workers_too(tmp_path):
     finally:
         signal.signal(signal.SIGINT, before)
     assert time.monotonic() - started < 20
-    assert list(tmp_path.rglob("*.json")) == []
+    assert list(tmp_path.rglob("*.jsonl")) == []
 
 
 KILLED = """
 import sys
 from dataclasses import replace
 from pathlib import Path
-sys.path.insert(0, {folder!r})
+sys.path[:0] = {folders!r}
 from test_studies import run_studies, slow, small
 
 if __name__ == "__main__":
@@ -242,7 +256,7 @@ if __name__ == "__main__":
 
 def test_workers_end_with_a_parent_that_is_killed(tmp_path):
     script = tmp_path / "killed.py"
-    script.write_text(KILLED.format(folder=str(Path(__file__).parent), out=str(tmp_path)))
+    script.write_text(KILLED.format(folders=[str(p) for p in Path(__file__).parents[:2]], out=str(tmp_path)))
     parent = subprocess.Popen([sys.executable, script])
     try:
         workers = _eventually(lambda: _children(parent.pid), lambda found: len(found) >= 3)

@@ -9,7 +9,7 @@ import pytest
 
 from policyforest.paper import STUDIES, report_summary
 from policyforest.paper.finished_cells import Cells
-from stored import write_cell
+from stored import write_cell, write_line
 
 
 @pytest.mark.parametrize(("mean", "word"), [(-172.5, "in our interval"), (-130.0, "better"), (-300.0, "worse")])
@@ -32,9 +32,7 @@ def test_the_worst_policy_is_the_worst_of_all_trials(tmp_path: Path) -> None:
         trial = {"return": -50.0, "steps": 100.0, "returns": returns, "training_returns": [-90.0]}
         rows = {name: {"return": -50.0, "steps": 100.0} for name in ("worst of 2", "chosen of 2")}
         content = {"study": "swing-up-mre", "seed": seed, "result": {"mean of 2": trial, **rows}}
-        file = STUDIES["swing-up-mre"].file(tmp_path, seed)
-        file.parent.mkdir(exist_ok=True)
-        file.write_text(json.dumps(content))
+        write_line(tmp_path, "swing-up-mre", json.dumps(content))
     found = {row[0]: row[1:] for row in report_summary.rows(Cells(tmp_path))}
     assert found["Swing-up, worst policy, MRE"] == ("-51", "-100", "4", "-", "worse")
     assert found["Swing-up, 100 episodes online, MRE"][2] == "4 of 2 trials"

@@ -33,35 +33,58 @@ def reproduce(
         str | None, typer.Option(help="With --executor ray: host:port of the cluster's head.  [default: a local one]")
     ] = None,
     out: Annotated[Path, typer.Option(help="Where finished cells are kept, and figures drawn.")] = Path("results"),
-    listed: Annotated[bool, typer.Option("--list", help="Say what each is, costs and how far it is.")] = False,
+    listed: Annotated[bool, typer.Option("--list", help="List each item with its cost and progress.")] = False,
     json: Json = False,
 ) -> None:
-    """Make the paper's figures and tables anew, beside its numbers and the limits.
+    """Regenerate the paper's figures and tables, and compare them with its numbers and with the limits.
 
-    Computes the cells behind them that are missing, then draws what is asked for. Killed and started again it goes on
-    where it was."""
-    from policyforest.paper import STUDIES, run_studies
+    Computes the cells behind them that are missing, then draws what was named. Run the same command again to resume."""
+    from policyforest.paper import run_studies
+    from policyforest.paper.registry import EXHIBITS
+
+    _check(names or [], scale, executor, address, out)
+    _convert(out)
+    if listed or not names:
+        _list(out, scale, json)
+        return
+    chosen = _chosen(names, out, scale)
+    with _executor(executor, workers, address) as runner, _progress(quiet=json) as tell:
+        run_studies(chosen, out, scale=scale, executor=runner, done=tell)
+    _write(out, scale, list(EXHIBITS) if "all" in names else [name for name in names if name in EXHIBITS], json)
+
+
+def _check(names: Sequence[str], scale: str, executor: str, address: str | None, out: Path) -> None:
+    """Refuses what cannot be meant, before anything is written."""
+    from policyforest.paper import STUDIES
     from policyforest.paper.registry import EXHIBITS
 
     one_of("scale", scale, ("quick", "paper"))
     one_of("executor", executor, EXECUTORS)
     if address is not None and executor != "ray":
         raise ValueError(f"--address: is {address}, must be left out without --executor ray")
-    for name in names or []:
+    for name in names:
         one_of("NAME", name, (*EXHIBITS, *STUDIES, "all"))
-    if listed or not names:
-        _list(out, scale, json)
-        return
     if out.exists() and not out.is_dir():
         raise ValueError(f"--out: is {out}, must be a folder")
+
+
+def _convert(out: Path) -> None:
+    """Cells that an earlier version stored, one per file."""
+    from policyforest.paper import STUDIES
+    from policyforest.paper.cell_conversion import convert_old_layout
+
+    if converted := convert_old_layout(out, STUDIES.values()):
+        note(f"converted {converted:,} cells in {out}/ from one file per cell to one file per study")
+
+
+def _chosen(names: Sequence[str], out: Path, scale: str) -> list[Study]:
+    """The studies to compute. A damaged cell of any study is refused before that."""
+    from policyforest.paper import STUDIES
+
     for study in STUDIES.values():
-        study.results(out, scale)  # A damaged cell is refused before anything is computed.
-    wanted = list(EXHIBITS) if "all" in names else [name for name in names if name in EXHIBITS]
+        study.results(out, scale)
     chosen = [s for s in STUDIES.values() if not s.on_request] if "all" in names else _studies(names)
-    chosen = _computable(chosen, [STUDIES[name] for name in names if name in STUDIES], out, scale)
-    with _executor(executor, workers, address) as runner, _progress(quiet=json) as tell:
-        run_studies(chosen, out, scale=scale, executor=runner, done=tell)
-    _write(out, scale, wanted, json)
+    return _computable(chosen, [STUDIES[name] for name in names if name in STUDIES], out, scale)
 
 
 def _executor(name: str, workers: int, address: str | None) -> Executor:

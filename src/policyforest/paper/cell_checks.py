@@ -1,11 +1,9 @@
-"""Cells as files hold them: whoever wrote them, only what a study would have written is read."""
+"""Checks of stored cells: whoever wrote them, only what a study would have written is read."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 CellResult = Mapping[str, Any]
@@ -24,23 +22,22 @@ LISTS = ("returns", "training_returns")
 CURVE_KEYS = ("steps", "return", "train_seconds")
 
 
-def read_cell(file: Path, study: str, seed: int, kind: str, methods: tuple[str, ...]) -> CellResult:
-    """The result in a cell's file; `ValueError` names the file where it is not one of this study and seed."""
-    try:
-        content = json.loads(file.read_text())
-        _require(isinstance(content, dict), "it is no object")
-        _require(content.get("study") == study, f"it is of the study {content.get('study')!r}")
-        _require(content.get("seed") == seed, f"it is of the seed {content.get('seed')!r}")
-        result = content.get("result")
-        _require(isinstance(result, dict), "it has no result")
-        _require_moderate(result)
-        _require_keys(result, kind, methods)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(
-            f"{file}: is no finished cell of {study} ({error}), must be deleted to be computed again"
-        ) from error
-    found: CellResult = result
-    return found
+def cell_seed(content: Any, study: str) -> int:
+    """The seed of a stored cell; `ValueError` says why it is not one of this study."""
+    _require(isinstance(content, dict), "it is no object")
+    _require(content.get("study") == study, f"it is of the study {content.get('study')!r}")
+    seed = content.get("seed")
+    _require(type(seed) is int and seed >= 0, f"it is of the seed {seed!r}")
+    return int(seed)
+
+
+def check_result(content: Mapping[str, Any], kind: str, methods: tuple[str, ...]) -> None:
+    """`ValueError` says what a stored cell lacks that a study of this kind, with these methods, would have written."""
+    result = content.get("result")
+    if not isinstance(result, dict):
+        raise ValueError("it has no result")
+    _require_moderate(result)
+    _require_keys(result, kind, methods)
 
 
 def _require(holds: bool, otherwise: str) -> None:

@@ -110,7 +110,7 @@ def write_tables(out: Path, scale: str) -> None:
     lines = [
         "# Results",
         "",
-        f"Made by `policyforest reproduce` at the scale {scale} from the cells in the folders beside.",
+        f"Made by `policyforest reproduce` at the scale {scale} from the cells in the JSON Lines files beside.",
         f"They were computed {_when(out, scale)}.",
         f"{', '.join(f'{k}: {v}' for k, v in made.items())}.",
         "",
@@ -143,8 +143,7 @@ def write_tables(out: Path, scale: str) -> None:
 
 def _when(out: Path, scale: str) -> str:
     """The days on which the cells of a scale were computed, and the machines: as they say, and the first did not."""
-    files = [s.file(out, seed, scale) for s in STUDIES.values() for seed in range(s.seeds[scale])]
-    found = [json.loads(file.read_text()) for file in files if file.is_file()]
+    found = [content for study in STUDIES.values() for content in study.stored(out, scale).values()]
     days, machines = (sorted({str(cell[key]) for cell in found if key in cell}) for key in ("date", "machine"))
     if not days:
         return "on days that they do not say"

@@ -1,13 +1,13 @@
 """Studies are sets of cells: one seed of one setting each, computed once and kept.
 
-A finished cell is a JSON file of its own, written beside and renamed, and is skipped when it is there; a study that
-was killed goes on where it was. A cell depends on its study and seed alone, so any number of workers gives the same.
+A finished cell is one line of its study's JSON Lines file (see `policyforest.paper.json_lines`), and is not computed
+again. A study that was killed resumes with its missing cells. A cell depends on its study and seed alone, so any number
+of workers gives the same.
 """
 
 from __future__ import annotations
 
 import datetime
-import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
-from policyforest._support.files import replacing
 from policyforest._support.machine import processor
 from policyforest.forest.executors import Executor, Processes, Threads
-from policyforest.paper.cell_checks import CellResult, read_cell
+from policyforest.paper.cell_checks import CellResult, cell_seed, check_result
+from policyforest.paper.json_lines import StoredObject, put_objects, read_objects
 
 EXTRAS = {"compare": ("torch", "stable_baselines3")}
 """What an extra brings, as far as studies need it"""
@@ -28,7 +28,7 @@ CellKind = Literal["returns", "times", "limits", "portraits", "comparisons"]
 
 @dataclass(frozen=True)
 class Short:
-    """What the scale "quick" computes in place of a cell that takes minutes; kept in a folder of its own."""
+    """What the scale "quick" computes in place of a cell that takes minutes; kept in a file of its own."""
 
     run: Callable[[int], dict[str, Any]]
     seconds: float
@@ -56,17 +56,21 @@ class Study:
     on_request: bool = False
     """Whether it needs more than this package, and is left out of "all" """
 
-    def folder(self, out: Path, scale: str = "paper") -> Path:
-        """Where its cells lie under `out`."""
-        return out / (f"{self.name}-quick" if scale == "quick" and self.short else self.name)
+    def file(self, out: Path, scale: str = "paper") -> Path:
+        """Where its cells are stored under `out`, one per line."""
+        return out / f"{self._stem(scale)}.jsonl"
 
-    def file(self, out: Path, seed: int, scale: str = "paper") -> Path:
-        """Where the cell of a seed lies under `out`."""
-        return self.folder(out, scale) / f"{seed:04}.json"
+    def old_folder(self, out: Path, scale: str = "paper") -> Path:
+        """Where earlier versions stored its cells under `out`, one per file."""
+        return out / self._stem(scale)
+
+    def _stem(self, scale: str) -> str:
+        return f"{self.name}-quick" if scale == "quick" and self.short else self.name
 
     def missing(self, out: Path, scale: str) -> list[int]:
         """The seeds that are still to be computed."""
-        return [seed for seed in range(self.seeds[scale]) if not self.file(out, seed, scale).is_file()]
+        stored = self._read(out, scale, self.seed_of)
+        return [seed for seed in range(self.seeds[scale]) if seed not in stored]
 
     def computable(self) -> bool:
         """Whether the libraries are installed that its cells need."""
@@ -86,12 +90,44 @@ class Study:
 
     def by_seed(self, out: Path, scale: str = "paper") -> dict[int, CellResult]:
         """The finished cells' results under their seeds."""
-        files = {seed: self.file(out, seed, scale) for seed in range(self.seeds[scale])}
-        return {
-            seed: read_cell(file, self.name, seed, self.kind, self.methods)
-            for seed, file in files.items()
-            if file.is_file()
-        }
+        return {seed: content["result"] for seed, content in self.stored(out, scale).items()}
+
+    def stored(self, out: Path, scale: str = "paper") -> dict[int, StoredObject]:
+        """The finished cells under their seeds, as they are stored; `ValueError` names a line that is not one."""
+
+        def checked_seed(content: Any) -> int:
+            seed = self.seed_of(content)
+            if seed < self.seeds[scale]:
+                check_result(content, self.kind, self.methods)
+            return seed
+
+        found = self._read(out, scale, checked_seed)
+        return {seed: found[seed] for seed in sorted(found) if seed < self.seeds[scale]}
+
+    def seed_of(self, content: Any) -> int:
+        """The seed of a stored cell; `ValueError` where it is none of this study."""
+        return cell_seed(content, self.name)
+
+    def keep(self, content: StoredObject, out: Path, scale: str = "paper") -> None:
+        """Stores a finished cell."""
+        self._require_one_layout(out, scale)
+        put_objects(self.file(out, scale), [content], self.seed_of, self.refusal)
+
+    def _read(self, out: Path, scale: str, seed_of: Callable[[Any], int]) -> dict[int, StoredObject]:
+        self._require_one_layout(out, scale)
+        return read_objects(self.file(out, scale), seed_of, self.refusal)
+
+    @property
+    def refusal(self) -> str:
+        """What an error says of a line that is not a cell of this study."""
+        return f"is no finished cell of {self.name}"
+
+    def _require_one_layout(self, out: Path, scale: str) -> None:
+        if self.old_folder(out, scale).is_dir():
+            raise ValueError(
+                f"{self.old_folder(out, scale)}: holds cells in the old layout, one file per cell; "
+                f"run `policyforest reproduce --list --out {out}` to convert them"
+            )
 
 
 # Their cells hold times: of this machine, and of a cell that runs alone.
@@ -116,14 +152,6 @@ def run_cell(cell: Cell, n_jobs: int = 1) -> dict[str, Any]:
         "cpu_seconds": round(time.process_time() - started, 3),
         "result": result,
     }
-
-
-def keep_cell(cell: Cell, content: Mapping[str, Any], out: Path) -> None:
-    """Writes a finished cell to its file."""
-    study, seed, scale = cell
-    study.folder(out, scale).mkdir(parents=True, exist_ok=True)
-    with replacing(study.file(out, seed, scale)) as beside:
-        beside.write_text(json.dumps(content, allow_nan=False) + "\n")
 
 
 def run_studies(
@@ -167,5 +195,6 @@ def _time_left(cells: Sequence[Cell], finished: Iterable[Cell]) -> Iterator[floa
 
 def _run_all(cells: Sequence[Cell], out: Path, executor: Executor) -> Iterator[Cell]:
     for i, content in executor.map(run_cell, cells):
-        keep_cell(cells[i], content, out)
+        study, _, scale = cells[i]
+        study.keep(content, out, scale)
         yield cells[i]
