@@ -1,13 +1,12 @@
-"""docs/scaling.md from the measurements in docs/results/scaling: its tables, its plot, and the prediction."""
+"""docs/scaling.md from the measurements in docs/results/scaling.jsonl: its tables, its plot, and the prediction."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from run import GROWTH, ROOT, STRONG, WEAK, Measurement
+from run import GROWTH, ROOT, STRONG, WEAK, Measurement, stored
 
 PAGE, PLOT = ROOT / "docs" / "scaling.md", ROOT / "docs" / "images" / "scaling.png"
 BEGIN, END = "<!-- scaling: made by benchmarks/scaling/page.py -->\n", "<!-- end of scaling -->\n"
@@ -20,7 +19,8 @@ Result = dict[str, Any]
 
 def read(measurements: Iterable[Measurement]) -> dict[Measurement, Result]:
     """What has been measured of them."""
-    return {m: json.loads(m.file.read_text()) for m in measurements if m.file.exists()}
+    done = stored()
+    return {m: done[m.key] for m in measurements if m.key in done}
 
 
 def n_log_n(n: float) -> float:

@@ -3,8 +3,8 @@
     make bench-scaling                                          # up to a million samples, half an hour on two cores
     python benchmarks/scaling/run.py --up-to 10000000           # the whole of it
 
-A finished measurement is a JSON file in docs/results/scaling and is not made again; `--again` makes all of them anew.
-Then the page docs/scaling.md and its plot are made from the files.
+A finished measurement is one line of docs/results/scaling.jsonl and is not repeated; `--again` repeats all of them.
+Then the page docs/scaling.md and its plot are made from the file.
 """
 
 from __future__ import annotations
@@ -16,10 +16,17 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from policyforest.paper.json_lines import StoredObject, put_objects, read_objects
+
 ROOT = Path(__file__).parents[2]
-RESULTS = ROOT / "docs" / "results" / "scaling"
+RESULTS = ROOT / "docs" / "results" / "scaling.jsonl"
 # Of the object store: the samples, targets, two forests and results, and as much again.
 STORE_BYTES_A_SAMPLE, LEAST_STORE = 250, 200_000_000
+REFUSAL = "is no measurement"
+
+
+Key = tuple[str, int, int]
+"""Executor, workers, samples"""
 
 
 @dataclass(frozen=True)
@@ -34,8 +41,8 @@ class Measurement:
         return 7 if self.samples <= 100_000 else 3 if self.samples <= 300_000 else 1
 
     @property
-    def file(self) -> Path:
-        return RESULTS / f"{self.executor}-{self.workers}-{self.samples}.json"
+    def key(self) -> Key:
+        return self.executor, self.workers, self.samples
 
 
 GROWTH = [Measurement(n) for n in (10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000)]
@@ -54,9 +61,21 @@ def run(measurement: Measurement) -> None:
     command += ["--store", str(max(LEAST_STORE, STORE_BYTES_A_SAMPLE * measurement.samples))]
     printed = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
     result = json.loads(printed.splitlines()[-1])
-    measurement.file.parent.mkdir(parents=True, exist_ok=True)
-    measurement.file.write_text(json.dumps(result, indent=1) + "\n")
-    print(f"{measurement.file.stem}: {result['seconds']:.1f} s an iteration, {result['peak_bytes'] / 1e9:.2f} GB")
+    put_objects(RESULTS, [result], key_of, REFUSAL)
+    name = "-".join(map(str, measurement.key))
+    print(f"{name}: {result['seconds']:.1f} s per iteration, {result['peak_bytes'] / 1e9:.2f} GB")
+
+
+def stored() -> dict[Key, StoredObject]:
+    """All finished measurements."""
+    return read_objects(RESULTS, key_of, REFUSAL)
+
+
+def key_of(result: StoredObject) -> Key:
+    try:
+        return str(result["executor"]), int(result["workers"]), int(result["samples"])
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"it has no {error}") from error
 
 
 def main() -> None:
@@ -65,10 +84,11 @@ def main() -> None:
     parser.add_argument("--again", action="store_true", help="measure what is there already, too")
     parser.add_argument("--without-ray", action="store_true")
     arguments = parser.parse_args()
+    done = stored()
     for measurement in dict.fromkeys([*GROWTH, *STRONG, *WEAK]):
         wanted = measurement.samples <= arguments.up_to
         wanted &= not (arguments.without_ray and measurement.executor == "ray")
-        if wanted and (arguments.again or not measurement.file.exists()):
+        if wanted and (arguments.again or measurement.key not in done):
             run(measurement)
     subprocess.run([sys.executable, str(Path(__file__).with_name("page.py"))], check=True)
 
