@@ -106,47 +106,41 @@ class Curve:
         return "" if point == self.whole else f"-{point}"
 
     def studies(self) -> list[Study]:
+        """At each point the paper's methods, ours, and Binary Action Search where it is apart."""
         made = []
         for point in self.points:
-            whole = point == self.whole
-            fixed: dict[str, Any] = {"problem": self.problem, "samples": {"episodes": point}}
-            few = {"others": self.episodes, **self.slow} if self.slow else self.episodes
-            methods = ALL if whole and self.bas_apart else (*ALL, "bas")
-            made.append(
-                _study(
-                    self.paper_study(point),
-                    f"{self.title}, {point} random episodes, the paper's settings",
-                    *(QUICK, self.policies, self.seconds[0]),
-                    methods=methods,
-                    preset="paper",
-                    episodes=self.episodes if methods == ALL else few,
-                    **fixed,
-                )
-            )
-            made.append(
-                _study(
-                    self.our_study(point),
-                    f"{self.title}, {point} random episodes, our defaults",
-                    *(OUR_QUICK, self.policies, self.seconds[1]),
-                    methods=("fpf-pwl",),
-                    preset=None,
-                    episodes=self.episodes,
-                    **fixed,
-                )
-            )
-            if whole and self.bas_apart:
-                made.append(
-                    _study(
-                        self.bas_study(point),
-                        f"{self.title}, {point} random episodes, Binary Action Search",
-                        *(QUICK, self.policies, self.seconds[0]),
-                        methods=("bas",),
-                        preset=None,
-                        episodes=few,
-                        **fixed,
-                    )
-                )
+            made += [self._paper_methods(point), self._our_method(point)]
+            if point == self.whole and self.bas_apart:
+                made.append(self._bas(point))
         return made
+
+    def _paper_methods(self, point: int) -> Study:
+        alone = point == self.whole and self.bas_apart
+        return self._at(
+            point,
+            self.paper_study(point),
+            "the paper's settings",
+            *(QUICK, self.seconds[0]),
+            methods=ALL if alone else (*ALL, "bas"),
+            preset="paper",
+            episodes=self.episodes if alone else self._fewer_episodes(),
+        )
+
+    def _our_method(self, point: int) -> Study:
+        fixed = {"methods": ("fpf-pwl",), "preset": None, "episodes": self.episodes}
+        return self._at(point, self.our_study(point), "our defaults", OUR_QUICK, self.seconds[1], **fixed)
+
+    def _bas(self, point: int) -> Study:
+        fixed = {"methods": ("bas",), "preset": None, "episodes": self._fewer_episodes()}
+        return self._at(point, self.bas_study(point), "Binary Action Search", QUICK, self.seconds[0], **fixed)
+
+    def _at(self, point: int, name: str, words: str, quick: int, seconds: float, **cell: Any) -> Study:
+        title = f"{self.title}, {point} random episodes, {words}"
+        samples = {"episodes": point}
+        return _study(name, title, quick, self.policies, seconds, problem=self.problem, samples=samples, **cell)
+
+    def _fewer_episodes(self) -> int | Mapping[str, int]:
+        return {"others": self.episodes, **self.slow} if self.slow else self.episodes
 
 
 QUICK, OUR_QUICK = 3, 2

@@ -8,6 +8,7 @@ the one that validation keeps. At the scale "quick" a trial has fewer episodes a
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,9 @@ import numpy as np
 
 from policyforest.environments.collection import collect
 from policyforest.environments.episodes import EpisodePlayer
-from policyforest.environments.evaluation import evaluate
+from policyforest.environments.evaluation import Evaluation, evaluate
 from policyforest.environments.named_problems import named_problem
-from policyforest.exploration import make_agent, resume
+from policyforest.exploration import ExploringAgent, make_agent, resume
 from policyforest.exploration.agents import paper_planner
 from policyforest.exploration.planner import PlanInput, knownness_box
 from policyforest.exploration.selection import VALIDATION_SEED
@@ -70,10 +71,7 @@ def trial(
 
     With a `run_dir` a trial that was killed goes on where it was; its times are then those since."""
     started = time.process_time()
-    if run_dir is not None and (run_dir / "settings.json").is_file():
-        explorer = resume(run_dir, env, expected=make_agent(agent, env, seed=seed, **settings).settings())
-    else:
-        explorer = make_agent(agent, env, seed=seed, run_dir=run_dir, **settings)
+    explorer = _explorer(env, seed, agent, run_dir, settings)
     explorer.learn(episodes=episodes)
     if explorer.run is not None:
         explorer.run.close()
@@ -82,30 +80,51 @@ def trial(
     learned = time.process_time()
     n_validated = validation_episodes or VALIDATION_EPISODES
     validated = [evaluate(p, env, episodes=n_validated, seed=VALIDATION_SEED + seed).mean for p in policies]
+    chosen = int(np.argmax(validated))
     judged = [evaluate(p, env, episodes=evaluation_episodes, seed=EVALUATION_SEED) for p in policies]
-    returns = np.array([j.mean for j in judged])
-    episode_returns = np.array([j.returns for j in judged])
-    chosen_rows = {"mean": None, "worst": int(returns.argmin()), "chosen": int(np.argmax(validated))}
-    rows = {f"{name} of {n_policies}": i for name, i in chosen_rows.items()}
-    result: dict[str, Any] = {"samples": len(explorer.transitions)}
-    for name, i in rows.items():
-        chosen = judged if i is None else [judged[i]]
-        result[name] = {
-            "return": float(np.mean([j.mean for j in chosen])),
-            "worst_episode": min(j.worst for j in chosen),
-            "steps": float(np.mean([j.lengths.mean() for j in chosen])),
-        }
+    result = {"samples": len(explorer.transitions)} | _rows(judged, chosen)
     result[f"mean of {n_policies}"] |= {
-        "returns": returns.tolist(),
-        "episode_returns": episode_returns.tolist(),
+        "returns": [j.mean for j in judged],
+        "episode_returns": [j.returns.tolist() for j in judged],
         "training_returns": [report.episode_return for report in explorer.log],
         "explore_seconds": explored - started,
         "policy_seconds": (learned - explored) / n_policies,
+        **_extremes(policies, judged, env),
     }
+    return result, policies[chosen]
+
+
+def _explorer(
+    env: gym.Env[Any, Any], seed: int, agent: str, run_dir: Path | None, settings: dict[str, Any]
+) -> ExploringAgent:
+    """The agent of a trial, resumed where its run directory has one."""
+    if run_dir is not None and (run_dir / "settings.json").is_file():
+        return resume(run_dir, env, expected=make_agent(agent, env, seed=seed, **settings).settings())
+    return make_agent(agent, env, seed=seed, run_dir=run_dir, **settings)
+
+
+def _rows(judged: Sequence[Evaluation], chosen: int) -> dict[str, Any]:
+    """The rows of a trial's table: over all its policies, of the worst one, and of the one that validation keeps."""
+    worst = int(np.argmin([j.mean for j in judged]))
+    kept = {"mean": judged, "worst": [judged[worst]], "chosen": [judged[chosen]]}
+    return {
+        f"{name} of {len(judged)}": {
+            "return": float(np.mean([j.mean for j in some])),
+            "worst_episode": min(j.worst for j in some),
+            "steps": float(np.mean([j.lengths.mean() for j in some])),
+        }
+        for name, some in kept.items()
+    }
+
+
+def _extremes(policies: Sequence[Policy], judged: Sequence[Evaluation], env: gym.Env[Any, Any]) -> dict[str, Any]:
+    """The worst and the best evaluation episode of all policies, step by step."""
+    returns = np.array([j.returns for j in judged])
+    found = {}
     for name, choose in (("worst", np.argmin), ("best", np.argmax)):
-        policy, episode = np.unravel_index(choose(episode_returns), episode_returns.shape)
-        result[f"mean of {n_policies}"][f"{name}_played"] = _played(policies[policy], env, int(episode))
-    return result, policies[int(np.argmax(validated))]
+        policy, episode = np.unravel_index(choose(returns), returns.shape)
+        found[f"{name}_played"] = _played(policies[int(policy)], env, int(episode))
+    return found
 
 
 def _played(policy: Policy, env: gym.Env[Any, Any], number: int) -> dict[str, Any]:
@@ -160,9 +179,7 @@ STUDIES = {
         _study(
             "swing-up-ours",
             "Swing-up, 100 episodes, our explorer",
-            1,
-            5,
-            200,
+            *(1, 5, 200),
             agent="disagreement",
             r_max=0.0,
             **SWING_UP,
@@ -170,9 +187,7 @@ STUDIES = {
         _study(
             "swing-up-mre",
             "Swing-up, MRE as in the paper: density, leaves",
-            1,
-            5,
-            350,
+            *(1, 5, 350),
             agent="mre",
             r_max=0.0,
             **SWING_UP,
@@ -218,9 +233,7 @@ STUDIES = {
         _study(
             "swing-up-epsilon-greedy",
             "Swing-up, epsilon-greedy, 1 to 0.1",
-            1,
-            5,
-            150,
+            *(1, 5, 150),
             agent="epsilon-greedy",
             **SWING_UP,
         ),
