@@ -393,6 +393,14 @@ def test_reproduce_refuses_before_it_computes(tmp_path: Path) -> None:
     assert not (tmp_path / "out" / "figures").exists()
 
 
+def test_reproduce_names_its_extra_before_it_computes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "scipy", None)
+    refused = run("reproduce", "double-integrator-paper", "--out", tmp_path, code=2)
+    assert "pip install 'policyforest[paper]'" in refused.stderr.replace("\n", " ")
+    assert list(tmp_path.iterdir()) == []
+    assert run_json("reproduce", "--list", "--out", tmp_path)["studies"]
+
+
 def test_stored_comparisons_are_drawn_without_their_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("policyforest.paper.studies.EXTRAS", {"compare": ("no_such_library",)})
     for seed in range(STUDIES["limits"].seeds["quick"]):

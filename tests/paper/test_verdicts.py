@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shutil
 from pathlib import Path
@@ -15,10 +16,10 @@ from policyforest.paper.claims import CLAIMS, verdicts
 from policyforest.paper.finished_cells import Cells
 from policyforest.paper.registry import EXHIBITS
 from policyforest.paper.statistics import (
+    RESAMPLES,
     bootstrap,
     mean_interval,
     rank_direction,
-    ranks,
     share_interval,
     wilcoxon,
 )
@@ -42,7 +43,18 @@ def test_the_signed_rank_test_takes_ties_and_zeros() -> None:
 
 
 def test_ranks_share_the_mean_of_ties() -> None:
-    assert ranks(np.array([3.0, 1.0, 3.0, 2.0])).tolist() == [3.5, 1.0, 3.5, 2.0]
+    assert rank_direction([3.0, 1.0, 3.0, -2.0]) == (3.5 + 1.0 + 3.5 - 2.0) / 10.0
+
+
+def test_few_tied_differences_have_the_p_value_of_all_their_signs() -> None:
+    """An oracle: every way to give the ranks signs, counted."""
+    d = np.array([1.0, -2.0, 2.0, 2.0, 3.0, 3.0, -1.0, 5.0])
+    ranks = stats.rankdata(np.abs(d))
+    sums = np.array([np.dot(signs, ranks) for signs in itertools.product((0, 1), repeat=len(d))])
+    seen = ranks[d > 0].sum()
+    expected = 2 * min(np.mean(sums <= seen), np.mean(sums >= seen))
+    assert wilcoxon(d) == pytest.approx(expected, rel=1e-12)
+    assert stats.wilcoxon(d, method="exact").pvalue != pytest.approx(expected, rel=1e-3)
 
 
 def test_the_bootstrap_covers_the_mean_and_is_repeatable() -> None:
@@ -56,8 +68,22 @@ def test_the_bootstrap_covers_the_mean_and_is_repeatable() -> None:
     half = stats.norm.ppf(0.995) / 20
     assert (wide_low, wide_high) == pytest.approx((values.mean() - half, values.mean() + half), abs=0.03)
     assert wide_low < low < high < wide_high
+    assert bootstrap([5.0]) == (5.0, 5.0)
     with pytest.raises(ValueError, match="values"):
         bootstrap([])
+
+
+def test_the_bootstrap_draws_whole_rows_and_is_the_plain_one() -> None:
+    """An oracle: rows drawn one by one, and the quantiles of their statistic."""
+    rows = np.random.default_rng(1).exponential(1.0, (12, 3))
+
+    def spread(some: np.ndarray) -> float:
+        return float(some[:, 0].max() - some[:, 2].min())
+
+    generator = np.random.default_rng(4)
+    drawn = [spread(rows[generator.integers(0, 12, 12)]) for _ in range(RESAMPLES)]
+    expected = np.quantile(drawn, [0.05, 0.95])
+    assert bootstrap(rows, spread, seed=4, confidence=0.9) == pytest.approx(tuple(expected), rel=1e-12)
 
 
 def test_wilcoxon_refuses_what_is_no_number() -> None:

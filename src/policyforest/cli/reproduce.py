@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from policyforest._support.arguments import one_of, threads
+from policyforest._support.extras import import_extra
 from policyforest.cli.output import Json, note, print_json, print_table
 from policyforest.forest.executors import Executor, Processes, Ray, Threads
 
@@ -47,6 +48,7 @@ def reproduce(
     if listed or not names:
         _list(out, scale, json)
         return
+    import_extra("scipy", "paper")  # The tables need it: better to say so before hours of work.
     chosen = _chosen(names, out, scale)
     with _executor(executor, workers, address) as runner, _progress(quiet=json) as tell:
         run_studies(chosen, out, scale=scale, executor=runner, done=tell)

@@ -1,4 +1,4 @@
-"""The tests behind the verdicts, with numpy alone.
+"""The tests and intervals behind the verdicts, by scipy (the extra "paper") as far as it has them.
 
 Policies of two methods that learned from the same samples are pairs: Wilcoxon's signed-rank test, exact. Intervals of
 differences, medians and ratios come from the bootstrap.
@@ -9,11 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from policyforest._support.arguments import Floats, finite_array
+from policyforest._support.extras import import_extra
 from policyforest.environments.evaluation import interval_half_width
 
 RESAMPLES = 4_000
@@ -23,24 +25,24 @@ FEWEST = 10
 """Values, with fewer of which the bootstrap is too narrow, and nothing is decided"""
 
 
-def ranks(values: Floats) -> Floats:
-    """1, 2, … by size; equal values share the mean of their ranks."""
-    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
-    last = np.cumsum(counts)
-    shared: Floats = (last - (counts - 1) / 2)[inverse]
-    return shared
+def scipy_stats() -> Any:
+    """Imported where it is used, as all extras are."""
+    return import_extra("scipy.stats", "paper")
 
 
 def wilcoxon(differences: ArrayLike) -> float:
     """The two-sided p-value of the signed-rank test, exact for any number of ties; zeros are left out.
 
     Under the null hypothesis each rank has either sign with probability 1/2: the distribution of the sum of the
-    positive ones is a product of polynomials, (1 + x^r) / 2 for each rank r. Ranks are doubled to be whole."""
+    positive ones is a product of polynomials, (1 + x^r) / 2 for each rank r. Ranks are doubled to be whole.
+
+    scipy's exact test assumes that there are no ties: on the steps of the car, which are whole numbers, it is off by
+    8%."""
     d = finite_array("differences", differences, 1)
     d = d[d != 0.0]
     if not len(d):
         return 1.0
-    doubled = np.round(2 * ranks(np.abs(d))).astype(np.int64)
+    doubled = np.round(2 * scipy_stats().rankdata(np.abs(d))).astype(np.int64)
     total = int(doubled.sum())
     chances = np.zeros(total + 1)
     chances[0] = 1.0
@@ -53,18 +55,21 @@ def wilcoxon(differences: ArrayLike) -> float:
 
 
 def rank_direction(differences: ArrayLike) -> float:
-    """What the signed-rank test sees: the sum of the positive ranks minus that of the negative ones, over both."""
+    """What the signed-rank test sees: the sum of the positive ranks minus that of the negative ones, over both (the
+    rank-biserial correlation, which scipy does not have)."""
     d = finite_array("differences", differences, 1)
     d = d[d != 0.0]
     if not len(d):
         return 0.0
-    signed = np.sign(d) * ranks(np.abs(d))
+    signed = np.sign(d) * scipy_stats().rankdata(np.abs(d))
     return float(signed.sum() / np.abs(signed).sum())
 
 
 def permutation(a: ArrayLike, b: ArrayLike) -> float:
     """The two-sided p-value of the difference of two means: the share of all ways to divide the values into groups of
-    these sizes that set the means at least as far apart. Exact, so for few values only."""
+    these sizes that set the means at least as far apart. Exact, so for few values only.
+
+    scipy's test refuses a group of one value."""
     one, other = finite_array("a", a, 1), finite_array("b", b, 1)
     pooled, n = np.concatenate([one, other]), len(one)
     if math.comb(len(pooled), n) > MOST_DIVISIONS:
@@ -86,22 +91,8 @@ def mean_interval(values: ArrayLike) -> tuple[float, float]:
 
 def share_interval(hits: int, n: int) -> tuple[float, float]:
     """The exact 95% interval of a share (Clopper and Pearson): where either tail of the binomial holds 2.5%."""
-    low = 0.0 if hits == 0 else _solve(lambda share: _tail(share, hits, n) < 0.025)
-    high = 1.0 if hits == n else _solve(lambda share: 1.0 - _tail(share, hits + 1, n) > 0.025)
-    return low, high
-
-
-def _tail(share: float, hits: int, n: int) -> float:
-    """P(at least `hits` of n)."""
-    return math.fsum(math.comb(n, k) * share**k * (1.0 - share) ** (n - k) for k in range(hits, n + 1))
-
-
-def _solve(below: Callable[[float], bool]) -> float:
-    low, high = 0.0, 1.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if below(middle) else (low, middle)
-    return low
+    interval = scipy_stats().binomtest(hits, n).proportion_ci(CONFIDENCE, method="exact")
+    return float(interval.low), float(interval.high)
 
 
 def bootstrap(
@@ -114,12 +105,16 @@ def bootstrap(
     rows = np.asarray(values, dtype=np.float64)
     if len(rows) == 0:
         raise ValueError("values: has no rows, must have at least one")
-    generator = np.random.default_rng(seed)
-    drawn = [statistic(rows[generator.integers(0, len(rows), len(rows))]) for _ in range(RESAMPLES)]
-    return central(drawn, confidence)
-
-
-def central(drawn: ArrayLike, confidence: float = CONFIDENCE) -> tuple[float, float]:
-    """The interval that leaves out (1 - confidence) / 2 of the values on either side."""
-    low, high = np.quantile(np.asarray(drawn, dtype=np.float64), [(1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0])
-    return float(low), float(high)
+    if len(rows) == 1:
+        return statistic(rows), statistic(rows)
+    resampled = scipy_stats().bootstrap(
+        (np.arange(len(rows)),),
+        lambda drawn: statistic(rows[drawn]),
+        n_resamples=RESAMPLES,
+        vectorized=False,
+        confidence_level=confidence,
+        method="percentile",
+        rng=np.random.default_rng(seed),
+    )
+    interval = resampled.confidence_interval
+    return float(interval.low), float(interval.high)
