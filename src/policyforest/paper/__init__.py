@@ -1,4 +1,4 @@
-"""The paper's results and our own beside them: studies by name, run by ``policyforest reproduce``.
+"""The paper's results compared with our own: studies by name, run by ``policyforest reproduce``.
 
 May import: `_support`, `data`, `forest`, `environments`, `policy`, `learning`, `exploration`, `baselines`, `report`,
 `export`, `ros`.

@@ -23,7 +23,7 @@ CURVE_KEYS = ("steps", "return", "train_seconds")
 
 
 def cell_seed(content: Any, study: str) -> int:
-    """The seed of a stored cell; `ValueError` says why it is not one of this study."""
+    """The seed of a stored cell; `ValueError` explains why it is not one of this study."""
     _require(isinstance(content, dict), "it is no object")
     _require(content.get("study") == study, f"it is of the study {content.get('study')!r}")
     seed = content.get("seed")
@@ -32,7 +32,7 @@ def cell_seed(content: Any, study: str) -> int:
 
 
 def check_result(content: Mapping[str, Any], kind: str, methods: tuple[str, ...]) -> None:
-    """`ValueError` says what a stored cell lacks that a study of this kind, with these methods, would have written."""
+    """`ValueError` names what a stored cell lacks that a study of this kind, with these methods, would have written."""
     result = content.get("result")
     if not isinstance(result, dict):
         raise ValueError("it has no result")

@@ -1,4 +1,4 @@
-"""Online learning (§ Online reinforcement learning): a cell is one trial, explored from nothing.
+"""Online learning (§ Online reinforcement learning): a cell is one trial, explored from scratch.
 
 Each trial makes ten policies from its samples; all are judged, and one is chosen by a few validation episodes. The rows
 of the table: "mean of 10" averages over the policies of a trial, "worst of 10" is the worst of them, and "chosen of 10"
@@ -69,7 +69,7 @@ def trial(
 ) -> tuple[dict[str, Any], Policy]:
     """A trial in an environment: its result, and the policy that validation keeps.
 
-    With a `run_dir` a trial that was killed goes on where it was; its times are then those since."""
+    With a `run_dir` a trial that was killed resumes; its times are then those since."""
     started = time.process_time()
     explorer = _explorer(env, seed, agent, run_dir, settings)
     explorer.learn(episodes=episodes)

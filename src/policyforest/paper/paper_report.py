@@ -1,4 +1,4 @@
-"""The report: the paper's claims and figures made anew, in one HTML file that needs no network."""
+"""The report: the paper's claims and figures regenerated, in one HTML file that needs no network."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from policyforest.paper.verdicts import Verdict
 from policyforest.report import interactive, page
 from policyforest.report.maps import Maps
 
-TITLE = "Fitted Policy Forest, made anew"
+TITLE = "Fitted Policy Forest, reproduced"
 PICTURE_DPI = 130
 PORTRAITS = {
     ("inverted-pendulum-6kg", "batch"): (
@@ -39,7 +39,7 @@ def write(cells: Cells, path: Path, made: dict[str, str]) -> Path:
     found = verdicts(cells)
     blocks = [
         _head(cells, made),
-        page.heading("Beside the paper"),
+        page.heading("Compared with the paper"),
         _summary(cells),
         page.heading("The paper's claims"),
         _claims(found),

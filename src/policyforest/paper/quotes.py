@@ -2,8 +2,8 @@
 
     the mean is <!-- quote: swing-up-mre mean .1f -->-57.2<!-- end -->
 
-names a study, what of it, and the format. A comment is not shown; `policyforest.paper.readme` writes what stands
-between the two anew, and a test compares. What can be quoted: a method (the mean of its cells), a number that a cell
+names a study, what of it, and the format. A comment is not shown; `policyforest.paper.readme` rewrites what is
+between the two, and a test compares. What can be quoted: a method (the mean of its cells), a number that a cell
 holds, or one of `WHAT`; "p against STUDY" is the permutation test of the means of two studies' trials.
 """
 
@@ -34,7 +34,7 @@ WHAT: dict[str, Callable[[Cells, str], Floats | float]] = {
 
 
 def with_quotes(text: str, out: Path) -> str:
-    """The text with every quote made anew; `ValueError` names one that the cells do not answer."""
+    """The text with every quote regenerated; `ValueError` names one that the cells do not answer."""
     cells = Cells(out)
 
     def quoted(found: re.Match[str]) -> str:

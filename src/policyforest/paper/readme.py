@@ -62,7 +62,7 @@ def table(out: Path) -> list[str]:
 
 
 def exploration_table(out: Path) -> list[str]:
-    """A line a study: over all policies of all trials the mean, the worst and the worst episode; of each trial the
+    """One line per study: over all policies of all trials the mean, the worst and the worst episode; of each trial the
     policy that validation chose, and the worst of these."""
     lines = [
         "| study | trials | mean [95%] | worst policy | worst episode | chosen: mean | chosen: worst |",
@@ -93,7 +93,7 @@ TABLES = {"results": table, "exploration": exploration_table}
 
 
 def renewed(text: str, out: Path) -> str:
-    """The text with each of its tables and quotes made anew."""
+    """The text with each of its tables and quotes regenerated."""
     found = [name for name in TABLES if _mark(name) in text]
     if not found and "<!-- quote:" not in text:
         raise ValueError(f"text: lacks a mark such as {_mark('results')!r}")

@@ -10,7 +10,7 @@ from policyforest.paper.statistics import mean_interval
 
 @dataclass(frozen=True)
 class Line:
-    """A number of the paper, and the study and method that stand beside it."""
+    """A number of the paper, and the study and method that are compared with it."""
 
     what: str
     study: str

@@ -1,4 +1,4 @@
-"""Our policies beside Stable-Baselines3's SAC: return against environment steps, and what each costs.
+"""Our policies compared with Stable-Baselines3's SAC: return against environment steps, and what each costs.
 
 A cell is one seed of one learner. It learns ever longer, is judged at each stop, and in the end is weighed: processor
 seconds of learning (with those of the environment's steps), time of one action, bytes of what must be deployed. SAC has
@@ -135,7 +135,7 @@ EPISODES = {"Pendulum-v1": 20, "inverted-pendulum-6kg": 3}
 NAMES = {"Pendulum-v1": "pendulum-v1", "inverted-pendulum-6kg": "pendulum-6kg"}
 LEARNERS = {"sac": ("Stable-Baselines3's SAC", train_sac), "forest": ("our defaults on random steps", train_forest)}
 WEIGHED = {"sac": ("bare_action_us",), "forest": ("tree_action_us", "tree_return", "tree_bytes")}
-"""What a cell has beside its curve, the time of an action and its bytes"""
+"""What a cell has besides its curve, the time of an action and its bytes"""
 SECONDS = {
     ("sac", "Pendulum-v1"): 250.0,
     ("forest", "Pendulum-v1"): 170.0,

@@ -1,4 +1,4 @@
-"""The limits: what dynamic programming with the true equations reaches, beside the paper's best and ours."""
+"""The limits: what dynamic programming with the true equations reaches, compared with the paper's best and ours."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 PROBLEMS = {f"figure-{curve.stem}": problem for problem, curve in CURVES.items()}
 # What the paper says in numbers: (training episodes, mean return) of FPF:PWL.
 PAPER = {"inverted-pendulum-6kg": (100, -172.0)}
-# Points stand beside each other, so that their intervals can be seen.
+# Points are drawn next to each other, so that their intervals can be seen.
 APART, EDGE = 1.025, 1.15
 SEEN = 1.5
 """The factor by which the axis follows a bar"""

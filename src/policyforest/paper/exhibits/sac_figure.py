@@ -1,4 +1,4 @@
-"""Our policies beside SAC: returns against environment steps, and the costs of learning, acting and storing."""
+"""Our policies compared with SAC: returns against environment steps, and the costs of learning, acting and storing."""
 
 from __future__ import annotations
 
