@@ -16,7 +16,7 @@ PYTHON ?= python3
 TORCH ?= torch
 VENV := .venv
 BIN := $(VENV)/bin
-CORE := $(wildcard core/src/* core/bindings/* core/include/policyforest/*) CMakeLists.txt
+CORE := $(shell find core -type f) CMakeLists.txt
 CPP_TESTS := $(wildcard tests/cpp/*)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 

@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "bindings.hpp"
-#include "policyforest/algebra.hpp"
+#include "policyforest/algebra/algebra.hpp"
 
 namespace policyforest {
 

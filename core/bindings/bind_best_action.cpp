@@ -5,10 +5,10 @@
 #include <tuple>
 
 #include "bindings.hpp"
-#include "policyforest/near_order.hpp"
-#include "policyforest/best_action.hpp"
-#include "policyforest/line_search.hpp"
-#include "policyforest/parallel.hpp"
+#include "policyforest/best_action/best_action.hpp"
+#include "policyforest/best_action/line_search.hpp"
+#include "policyforest/support/near_order.hpp"
+#include "policyforest/support/parallel.hpp"
 
 namespace policyforest {
 

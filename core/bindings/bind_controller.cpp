@@ -6,8 +6,8 @@
 
 #include "bindings.hpp"
 #include "numpy_rows.hpp"
-#include "policyforest/controller.hpp"
-#include "policyforest/float32_controller.hpp"
+#include "policyforest/policy/controller.hpp"
+#include "policyforest/policy/float32_controller.hpp"
 
 namespace policyforest {
 

@@ -6,8 +6,8 @@
 #include <tuple>
 
 #include "bindings.hpp"
-#include "policyforest/controller.hpp"
-#include "policyforest/dynamics.hpp"
+#include "policyforest/dynamics/dynamics.hpp"
+#include "policyforest/policy/controller.hpp"
 
 namespace policyforest {
 

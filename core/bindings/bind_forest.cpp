@@ -7,7 +7,7 @@
 
 #include "bindings.hpp"
 #include "numpy_rows.hpp"
-#include "policyforest/parallel.hpp"
+#include "policyforest/support/parallel.hpp"
 
 namespace policyforest {
 

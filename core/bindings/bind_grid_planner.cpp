@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "policyforest/grid_planner.hpp"
+#include "policyforest/dynamics/grid_planner.hpp"
 
 namespace policyforest {
 

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "bindings.hpp"
-#include "policyforest/grow.hpp"
+#include "policyforest/grow/grow.hpp"
 
 namespace policyforest {
 

@@ -3,7 +3,7 @@
 #include <tuple>
 
 #include "bindings.hpp"
-#include "policyforest/knownness.hpp"
+#include "policyforest/knownness/knownness.hpp"
 
 namespace policyforest {
 

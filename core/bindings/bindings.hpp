@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include "policyforest/forest.hpp"
-#include "policyforest/line_search.hpp"
-#include "policyforest/predictor.hpp"
+#include "policyforest/best_action/line_search.hpp"
+#include "policyforest/forest/forest.hpp"
+#include "policyforest/forest/predictor.hpp"
 
 namespace nb = nanobind;
 

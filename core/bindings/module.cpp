@@ -4,7 +4,7 @@
 
 #include "bindings.hpp"
 #include "numpy_rows.hpp"
-#include "policyforest/kernels.hpp"
+#include "policyforest/support/kernels.hpp"
 
 NB_MODULE(_core, m) {
   nb::set_leak_warnings(false);  // objects that are alive when the interpreter ends are no error

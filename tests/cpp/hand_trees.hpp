@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "policyforest/forest.hpp"
+#include "policyforest/forest/forest.hpp"
 
 namespace hand_trees {
 

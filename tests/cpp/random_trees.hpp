@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "policyforest/forest.hpp"
+#include "policyforest/forest/forest.hpp"
 
 namespace random_trees {
 

@@ -5,8 +5,8 @@
 
 #include "check.hpp"
 #include "hand_trees.hpp"
-#include "policyforest/best_action.hpp"
-#include "policyforest/line_search.hpp"
+#include "policyforest/best_action/best_action.hpp"
+#include "policyforest/best_action/line_search.hpp"
 #include "random_trees.hpp"
 
 using namespace policyforest;

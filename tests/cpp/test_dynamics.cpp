@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "check.hpp"
-#include "policyforest/dynamics.hpp"
+#include "policyforest/dynamics/dynamics.hpp"
 
 using namespace policyforest;
 

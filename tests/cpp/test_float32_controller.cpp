@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "check.hpp"
-#include "policyforest/controller.hpp"
-#include "policyforest/float32_controller.hpp"
+#include "policyforest/policy/controller.hpp"
+#include "policyforest/policy/float32_controller.hpp"
 #include "random_trees.hpp"
 
 using namespace policyforest;

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "check.hpp"
-#include "policyforest/grow.hpp"
-#include "policyforest/kernels.hpp"
+#include "policyforest/grow/grow.hpp"
+#include "policyforest/support/kernels.hpp"
 
 using namespace policyforest;
 

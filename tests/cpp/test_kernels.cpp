@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "check.hpp"
-#include "policyforest/kernels.hpp"
+#include "policyforest/support/kernels.hpp"
 
 using namespace policyforest;
 

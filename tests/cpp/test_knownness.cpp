@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "check.hpp"
-#include "policyforest/knownness.hpp"
-#include "policyforest/random.hpp"
+#include "policyforest/knownness/knownness.hpp"
+#include "policyforest/support/random.hpp"
 #include "random_trees.hpp"
 
 using namespace policyforest;

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "check.hpp"
-#include "policyforest/predictor.hpp"
+#include "policyforest/forest/predictor.hpp"
 #include "random_trees.hpp"
 
 using namespace policyforest;

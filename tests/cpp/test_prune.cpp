@@ -5,7 +5,7 @@
 
 #include "check.hpp"
 #include "hand_trees.hpp"
-#include "policyforest/algebra.hpp"
+#include "policyforest/algebra/algebra.hpp"
 #include "random_trees.hpp"
 
 using namespace policyforest;

@@ -1,8 +1,8 @@
 """Exact answers about a policy that only trees can give: what it does over a whole box of states, and why at one state.
 
 A policy is a sum of trees, so over a box of states its least and largest action are found by branch and bound over the
-cells between thresholds (`core/src/branch_and_bound.cpp`), with no sampling: for constant leaves to the bit, for linear
-ones up to rounding. Clipping to the action box does not change the order of actions, so it comes last.
+cells between thresholds (`core/src/best_action/branch_and_bound.cpp`), with no sampling: for constant leaves to the
+bit, for linear ones up to rounding. Clipping to the action box does not change the order of actions, so it comes last.
 
 The largest change of an action along one dimension d is the maximum of F(x) - F(x') over states that differ in d alone,
 which is again a sum of trees, over one input more.

@@ -1,0 +1,34 @@
+// A policy as it runs: one forest an action dimension, periodic states wrapped, actions clipped to their box.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "policyforest/forest/forest.hpp"
+#include "policyforest/forest/predictor.hpp"
+#include "policyforest/grow/grow.hpp"
+
+namespace policyforest {
+
+// x moved by whole periods into [lo, hi]; a number that lies there already keeps its bits.
+double wrap(double x, const Period& period);
+
+class Controller {
+ public:
+  // `periods` is empty or has one entry a state dimension.
+  Controller(const std::vector<const Forest*>& forests, Box actions, std::vector<Period> periods);
+
+  std::size_t n_states() const { return predictors_.front().n_inputs(); }
+  std::size_t n_actions() const { return predictors_.size(); }
+  void act(const double* state, double* action) const;
+  // n rows of states into n rows of actions.
+  void act_many(const double* states, std::size_t n, double* actions) const;
+
+ private:
+  double clip(double value, std::size_t j) const;
+  std::vector<Predictor> predictors_;
+  Box actions_;
+  std::vector<Period> periods_;
+};
+
+}  // namespace policyforest

@@ -1,0 +1,78 @@
+// What a leaf may be, for growing: each model says when its node is done, how good a split is, and what a leaf
+// holds. Both are used by TreeGrower as a template argument.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "grow/sample_columns.hpp"
+#include "policyforest/forest/forest.hpp"
+#include "policyforest/grow/grow.hpp"
+#include "policyforest/support/kernels.hpp"
+
+namespace policyforest {
+
+// phi(x) = the mean of y.
+class ConstantModel {
+ public:
+  // Of the samples of a node: their number or the sum of their weights, and the sum of weight times score.
+  struct Sums {
+    double weight = 0, score = 0;
+  };
+
+  ConstantModel(const SampleColumns& samples, const GrowParameters& parameters)
+      : samples_(samples), kernels_(samples.kernels()), min_variance_(parameters.min_variance) {}
+
+  Sums sums(const Rows& rows) const;
+  // Reads a node; true where its residual variance is too small to split it.
+  bool settled(const Rows& rows, const Sums& sums);
+  // n_l n_u (mean_l - mean_u)^2, which is n^2 times the variance gain; `n_lower` and `lower` are set.
+  double score(const Rows& rows, const Sums& sums, std::size_t d, double split, std::size_t& n_lower,
+               Sums& lower) const;
+  void make_leaf(const Rows& rows, const Sums& sums, Node& node, std::vector<double>& coefficients) const;
+
+ private:
+  bool constant(const Rows& rows) const;
+  double mean(const Rows& rows, const Sums& sums) const;
+  const SampleColumns& samples_;
+  const Kernels& kernels_;
+  double min_variance_;
+};
+
+// phi(x) = w·x + c, by least squares.
+class LinearModel {
+ public:
+  struct Sums {};  // the model keeps its own
+
+  LinearModel(const SampleColumns& samples, const GrowParameters& parameters, std::size_t n_inputs)
+      : samples_(samples), min_variance_(parameters.min_variance), n_inputs_(n_inputs) {}
+
+  Sums sums(const Rows&) const { return {}; }
+  bool settled(const Rows& rows, const Sums&) { return settled(rows); }
+  // Minus the sum of the squared residuals of the models of both sides, in units of the node's own scale.
+  double score(const Rows& rows, const Sums&, std::size_t d, double split, std::size_t& n_lower, Sums&) {
+    return score(rows, d, split, n_lower);
+  }
+  void make_leaf(const Rows& rows, const Sums&, Node& node, std::vector<double>& coefficients) const {
+    make_leaf(rows, node, coefficients);
+  }
+
+ private:
+  // Sums of the products of (1, x_0 … x_{D-1}, target), upper triangle by rows, over centred and scaled rows.
+  using Moments = std::vector<double>;
+  bool settled(const Rows& rows);
+  double score(const Rows& rows, std::size_t d, double split, std::size_t& n_lower);
+  void make_leaf(const Rows& rows, Node& node, std::vector<double>& coefficients) const;
+  double standardise(const Rows& rows, const double* target);  // returns the target's scale
+  void add_row(Moments& moments, std::size_t row) const;
+  double residual(const Moments& moments) const;
+
+  const SampleColumns& samples_;
+  double min_variance_;
+  std::size_t n_inputs_;
+  std::vector<double> rows_;  // standardised: (1, x…, target), each times the root of its weight
+  Moments total_, lower_, upper_;
+  mutable std::vector<double> gram_;
+};
+
+}  // namespace policyforest
