@@ -49,7 +49,9 @@ struct Problem {
 // n_actions inputs at random places are actions; some sides of the box have no width or begin at a threshold.
 Problem random_problem(rt::Engine& random, std::size_t n_inputs, std::size_t n_actions, bool linear,
                        int n_values) {
-  Problem problem{rt::forest(random, 1 + random() % 6, n_inputs, random() % 12, linear, n_values), {}, {}};
+  // One after the other: compilers differ in the order in which they evaluate arguments.
+  const std::size_t n_trees = 1 + random() % 6, n_splits = random() % 12;
+  Problem problem{rt::forest(random, n_trees, n_inputs, n_splits, linear, n_values), {}, {}};
   problem.is_action.assign(n_inputs, 0);
   std::fill_n(problem.is_action.begin(), n_actions, 1);
   std::shuffle(problem.is_action.begin(), problem.is_action.end(), random);

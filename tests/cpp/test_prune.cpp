@@ -18,13 +18,37 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 bool near(double a, double b) { return std::abs(a - b) <= 1e-12 * (1.0 + std::abs(a) + std::abs(b)); }
 
-// The box of node i, found by walking to it: closed, and empty (lo > hi) where a path contradicts itself.
-Box closed_box(const Tree& tree, const Box& box, std::size_t i) {
+std::vector<std::size_t> parents(const Tree& tree) {
   std::vector<std::size_t> parent(tree.nodes.size(), 0);
   for (std::size_t n = 0; n < tree.nodes.size(); ++n) {
     const auto child = static_cast<std::size_t>(tree.nodes[n].child);
     if (!tree.nodes[n].is_leaf()) parent[child] = parent[child + 1] = n;
   }
+  return parent;
+}
+
+// Whether some multiple of 1/2 in the box gets to node i: x <= v goes down and x > v up, in each dimension by itself.
+bool reached(const Tree& tree, const Box& box, std::size_t i) {
+  const std::vector<std::size_t> parent = parents(tree);
+  for (std::size_t d = 0; d < box.dims(); ++d) {
+    bool some = false;
+    for (double x = box.lo[d]; x <= box.hi[d]; x += 0.5) {
+      bool arrives = true;
+      for (std::size_t n = i; n != 0; n = parent[n]) {
+        const Node& node = tree.nodes[parent[n]];
+        const bool lower = n == static_cast<std::size_t>(node.child);
+        if (static_cast<std::size_t>(node.feature) == d && lower != (x <= node.split)) arrives = false;
+      }
+      some = some || arrives;
+    }
+    if (!some) return false;
+  }
+  return true;
+}
+
+// The box of node i, found by walking to it: closed, and empty (lo > hi) where a path contradicts itself.
+Box closed_box(const Tree& tree, const Box& box, std::size_t i) {
+  const std::vector<std::size_t> parent = parents(tree);
   Box result = box;
   for (; i != 0; i = parent[i]) {
     const Node& node = tree.nodes[parent[i]];
@@ -65,8 +89,11 @@ Step merge_at(const Tree& tree, const Box& box, std::size_t i) {
   const double vl = share_of(closed_box(tree, box, lower), box);
   const double vu = share_of(closed_box(tree, box, lower + 1), box);
   const double v = share_of(closed_box(tree, box, i), box);
+  const bool has_l = reached(tree, box, lower), has_u = reached(tree, box, lower + 1);
   const auto mean = [&](double l, double u) {
-    return l == u ? l : v == 0.0 ? l / 2 + u / 2 : (vu * u + vl * l) / v;
+    if (l == u) return l;
+    if (v > 0.0) return (vu * u + vl * l) / v;
+    return has_l == has_u ? l / 2 + u / 2 : has_l ? l : u;
   };
   const double phi_l = tree.nodes[lower].split, phi_u = tree.nodes[lower + 1].split;
   const double phi = mean(phi_l, phi_u);
@@ -174,6 +201,17 @@ void pruning_keeps_small_trees_and_equal_leaves() {
   }
 }
 
+void pruning_on_a_face_leaves_out_what_lies_outside_the_box() {
+  // x1 <= 2 holds on the lower face of the box alone, which has no volume, and no point of it has x0 <= -1 or x0 > 9.
+  const Box box{{3.0, 2.0}, {4.0, 6.0}};
+  const Tree below = make_tree({split(1, 2, 1), split(0, -1, 3), leaf(-5), leaf(7), leaf(-2)}, 2);
+  CHECK(prune(below.view(), box, 2).nodes[1].split == -2.0);
+  const Tree above = make_tree({split(1, 2, 1), split(0, 9, 3), leaf(-5), leaf(-2), leaf(7)}, 2);
+  CHECK(prune(above.view(), box, 2).nodes[1].split == -2.0);
+  const Tree inside = make_tree({split(1, 2, 1), split(0, 3.5, 3), leaf(-5), leaf(-2), leaf(7)}, 2);
+  CHECK(prune(inside.view(), box, 2).nodes[1].split == 2.5);
+}
+
 void pruning_refuses_what_it_cannot_do() {
   rt::Engine random(10);
   const Tree tree = rt::tree(random, 2, 9, false);
@@ -198,6 +236,7 @@ int main() {
   pruning_linear_leaves_loses_least_in_the_square();
   pruning_compares_slopes_with_steps();
   pruning_keeps_small_trees_and_equal_leaves();
+  pruning_on_a_face_leaves_out_what_lies_outside_the_box();
   pruning_refuses_what_it_cannot_do();
   return check::report();
 }

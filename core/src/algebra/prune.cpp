@@ -41,7 +41,8 @@ class Pruner {
         coefficients_(tree.coefficients.begin(), tree.coefficients.end()),
         n_inputs_(tree.n_inputs),
         parent_(nodes_.size(), -1),
-        volume_(nodes_.size()) {
+        volume_(nodes_.size()),
+        empty_(nodes_.size()) {
     if (!coefficients_.empty()) sides_.resize(nodes_.size() * n_inputs_);
     walk_boxes(tree, box, [&](std::size_t i, const Box& open) { measure(i, box, open); });
   }
@@ -66,6 +67,7 @@ class Pruner {
   // linear, the centres and half widths of its sides.
   void measure(std::size_t i, const Box& box, const Box& open) {
     volume_[i] = share(box, open);
+    empty_[i] = is_empty(open);
     if (!coefficients_.empty())
       for (std::size_t d = 0; d < n_inputs_; ++d) {
         const double half_width = width(box, open, d) / 2;
@@ -101,10 +103,15 @@ class Pruner {
   // the bit, and makes up for volumes near 0, which round badly.
   double averaged(double phi_l, double phi_u, std::size_t node) const {
     const auto lower = static_cast<std::size_t>(nodes_[node].child);
-    const double phi = volume_[node] == 0.0
-                           ? phi_l / 2 + phi_u / 2
-                           : (volume_[lower + 1] * phi_u + volume_[lower] * phi_l) / volume_[node];
+    if (volume_[node] == 0.0) return without_volume(phi_l, phi_u, lower);
+    const double phi = (volume_[lower + 1] * phi_u + volume_[lower] * phi_l) / volume_[node];
     return std::clamp(phi, std::min(phi_l, phi_u), std::max(phi_l, phi_u));
+  }
+
+  // Of two children on a face of the box, one that no point of the box reaches must not change the other.
+  double without_volume(double phi_l, double phi_u, std::size_t lower) const {
+    if (empty_[lower] != empty_[lower + 1]) return empty_[lower] ? phi_u : phi_l;
+    return std::clamp(phi_l / 2 + phi_u / 2, std::min(phi_l, phi_u), std::max(phi_l, phi_u));
   }
 
   double* model(std::size_t leaf) {
@@ -184,8 +191,9 @@ class Pruner {
   std::vector<double> coefficients_;
   const std::size_t n_inputs_;
   std::vector<std::int32_t> parent_;
-  std::vector<double> volume_;  // as a fraction of the whole box
-  std::vector<Side> sides_;     // n_inputs_ a node where leaves are linear
+  std::vector<double> volume_;       // as a fraction of the whole box
+  std::vector<std::uint8_t> empty_;  // whether no point of the box reaches the node
+  std::vector<Side> sides_;          // n_inputs_ a node where leaves are linear
   std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> splits_;
 };
 
