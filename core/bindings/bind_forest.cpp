@@ -1,11 +1,11 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <cmath>
 #include <stdexcept>
 #include <string>
 
 #include "bindings.hpp"
+#include "fast_calls.hpp"
 #include "numpy_rows.hpp"
 #include "policyforest/support/parallel.hpp"
 
@@ -57,15 +57,17 @@ nb::dict arrays(nb::handle self) {
   return result;
 }
 
-double predict_one(const NativeForest& self, nb::handle x) {
-  const double* numbers = vector_data(x.ptr(), static_cast<Py_ssize_t>(self.forest.n_inputs()));
-  if (!numbers)
-    throw std::invalid_argument("x: must be a contiguous float64 array of shape (" +
-                                std::to_string(self.forest.n_inputs()) + ",)");
-  for (std::size_t d = 0; d < self.forest.n_inputs(); ++d)
-    if (!std::isfinite(numbers[d])) throw std::invalid_argument("x: holds NaN or infinity at " + std::to_string(d));
-  return self.predictor().one(numbers);
+PyObject* predict_one(PyObject* self, PyObject* x) {
+  return guarded([&] {
+    const auto& native = *nb::inst_ptr<NativeForest>(self);
+    const Row<double> row("x", x, native.forest.n_inputs());
+    return PyFloat_FromDouble(native.predictor().one(row.data()));
+  });
 }
+
+PyMethodDef kPredictOne = {"predict_one", predict_one, METH_O,
+                           "predict_one(x, /)\n--\n\nF(x) for one row. A contiguous float64 array is read where it is; "
+                           "other real numbers are converted."};
 
 auto predict_rows(const NativeForest& self, Rows2 rows, std::size_t n_threads) {
   constexpr std::size_t kPiece = 4096;
@@ -87,6 +89,13 @@ auto predict_rows(const NativeForest& self, Rows2 rows, std::size_t n_threads) {
   } else {
     run_interruptibly(work);
   }
+  return to_numpy(std::move(out), {n});
+}
+
+auto predict_rows_plainly(const NativeForest& self, Rows2 rows) {
+  const std::size_t n = rows.shape(0);
+  std::vector<double> out(n);
+  for (std::size_t i = 0; i < n; ++i) out[i] = self.forest.predict(rows.data() + i * rows.shape(1));
   return to_numpy(std::move(out), {n});
 }
 
@@ -115,16 +124,12 @@ void register_forest(nb::module_& m) {
       .def_prop_ro("linear", [](const NativeForest& f) { return f.forest.linear(); })
       .def_prop_ro("depths", tree_depths)
       .def_prop_ro("box", box_array, nb::rv_policy::move)
-      .def("arrays", arrays)
+      .def("arrays", arrays, nb::sig("def arrays(self) -> dict[str, numpy.typing.NDArray[typing.Any]]"))
       .def("release_search", [](const NativeForest& f) { f.release_search(); })
-      .def("predict_one", predict_one)
+      .def_prop_ro("predict_one", bound<kPredictOne>, nb::for_getter(nb::sig(
+          "def predict_one(self) -> typing.Callable[[numpy.typing.ArrayLike], float]")))
       .def("predict", predict_rows, nb::arg("rows"), nb::arg("n_threads") = 1)
-      .def("predict_plain", [](const NativeForest& f, Rows2 rows) {
-        std::vector<double> out(rows.shape(0));
-        for (std::size_t i = 0; i < out.size(); ++i) out[i] = f.forest.predict(rows.data() + i * rows.shape(1));
-        const std::size_t n = out.size();
-        return to_numpy(std::move(out), {n});
-      });
+      .def("predict_plain", predict_rows_plainly, nb::arg("rows"));
 }
 
 }  // namespace policyforest

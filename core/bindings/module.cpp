@@ -1,4 +1,4 @@
-// The module policyforest._core: one register_* a room, nothing else.
+// The module policyforest._core: calls the register_* function of each file, nothing else.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -7,6 +7,7 @@
 #include "policyforest/support/kernels.hpp"
 
 NB_MODULE(_core, m) {
+  m.doc() = "The native core (C++20). Typed Python in the rest of the package wraps all of it.";
   nb::set_leak_warnings(false);  // objects that are alive when the interpreter ends are no error
   using namespace policyforest;
   if (!import_numpy()) throw nb::python_error();

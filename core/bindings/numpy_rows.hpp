@@ -3,15 +3,46 @@
 
 #include <nanobind/nanobind.h>
 
+#include <cmath>
+
 namespace policyforest {
 
 // Loads NumPy's C interface; called once by the module.
 bool import_numpy();
 
-// The numbers of a contiguous float64 array of shape (n,); null where `array` is anything else.
-const double* vector_data(PyObject* array, Py_ssize_t n);
+// The numbers of a contiguous array of T (double or float) of shape (n,); null where `array` is anything else.
+template <class T>
+const T* vector_data(PyObject* array, Py_ssize_t n);
 
-// A new float64 array of shape (n,) and its numbers.
-PyObject* new_vector(Py_ssize_t n, double** data);
+// A new array of T of shape (n,) and its numbers.
+template <class T>
+PyObject* new_vector(Py_ssize_t n, T** data);
+
+// What NumPy makes of n real numbers of another type or layout, as a new contiguous array of T of shape (n,).
+// Throws the Python error, which begins with the name of the argument, for anything else.
+template <class T>
+nanobind::object converted_vector(const char* name, PyObject* numbers, Py_ssize_t n);
+
+// Throws the Python error for a number that is not finite.
+[[noreturn]] void refuse_number(const char* name, double number, std::size_t where);
+
+// n finite numbers that a caller of Python gave: read where they are if possible, else converted.
+template <class T>
+class Row {
+ public:
+  Row(const char* name, PyObject* given, std::size_t n) : numbers_(vector_data<T>(given, static_cast<Py_ssize_t>(n))) {
+    if (!numbers_) [[unlikely]] {
+      kept_ = converted_vector<T>(name, given, static_cast<Py_ssize_t>(n));
+      numbers_ = vector_data<T>(kept_.ptr(), static_cast<Py_ssize_t>(n));
+    }
+    for (std::size_t d = 0; d < n; ++d)
+      if (!std::isfinite(numbers_[d])) refuse_number(name, static_cast<double>(numbers_[d]), d);
+  }
+  const T* data() const { return numbers_; }
+
+ private:
+  nanobind::object kept_;
+  const T* numbers_;
+};
 
 }  // namespace policyforest

@@ -1,24 +1,27 @@
-"""The native core (C++20). Everything here is wrapped by typed Python elsewhere in the package."""
+"""
+The native core (C++20). Typed Python in the rest of the package wraps all of it.
+"""
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
 
-import numpy as np
+import numpy
+import numpy.typing
 from numpy.typing import NDArray
-
-_Floats = NDArray[np.float64]
-_Maxima = tuple[_Floats, _Floats, _Floats, _Floats]
 
 def simd_path() -> str: ...
 
 class Forest:
     def __init__(
         self,
-        feature: NDArray[np.int32],
-        split: _Floats,
-        child: NDArray[np.int32],
-        node_offsets: NDArray[np.int64],
-        coefficients: _Floats,
-        box: _Floats,
+        feature: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        split: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        child: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        node_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        coefficients: Annotated[
+            NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+        ],
+        box: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
     ) -> None: ...
     @property
     def n_trees(self) -> int: ...
@@ -31,21 +34,28 @@ class Forest:
     @property
     def depths(self) -> list[int]: ...
     @property
-    def box(self) -> _Floats: ...
-    def arrays(self) -> dict[str, NDArray[Any]]: ...
+    def box(self) -> NDArray[numpy.float64]: ...
+    def arrays(self) -> dict[str, numpy.typing.NDArray[Any]]: ...
     def release_search(self) -> None: ...
-    def predict_one(self, x: _Floats, /) -> float: ...
-    def predict(self, rows: _Floats, n_threads: int = 1) -> _Floats: ...
-    def predict_plain(self, rows: _Floats, /) -> _Floats: ...
+    @property
+    def predict_one(self) -> Callable[[numpy.typing.ArrayLike], float]: ...
+    def predict(
+        self,
+        rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        n_threads: int = 1,
+    ) -> NDArray[numpy.float64]: ...
+    def predict_plain(
+        self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)]
+    ) -> NDArray[numpy.float64]: ...
 
 def grow_forest(
-    columns: _Floats,
-    y: _Floats,
-    score: _Floats | None,
-    weight: _Floats | None,
-    box: _Floats,
-    grid: _Floats,
-    period: _Floats,
+    columns: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    y: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    score: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    box: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    grid: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    period: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
     n_trees: int,
     max_features: int,
     min_samples_leaf: int,
@@ -55,30 +65,73 @@ def grow_forest(
     first_tree: int,
     n_threads: int,
 ) -> Forest: ...
-def project(forest: Forest, x: _Floats, fixed: list[int]) -> Forest: ...
-def average(forest: Forest, weights: list[float], max_leaves: int) -> Forest: ...
+def project(
+    forest: Forest,
+    x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    fixed: Sequence[int],
+) -> Forest: ...
+def average(forest: Forest, weights: Sequence[float], max_leaves: int) -> Forest: ...
 def prune(forest: Forest, max_leaves: int) -> Forest: ...
-def select_trees(forest: Forest, numbers: list[int]) -> Forest: ...
-def join_forests(parts: list[Forest]) -> Forest: ...
-def near_order(rows: _Floats) -> NDArray[np.uint32]: ...
-def line_search(forest: Forest, rows: _Floats, action_dim: int, n_threads: int) -> _Maxima: ...
-def branch_and_bound(forest: Forest, rows: _Floats, is_action: list[int], n_threads: int) -> _Maxima: ...
+def select_trees(forest: Forest, numbers: Sequence[int]) -> Forest: ...
+def join_forests(parts: Sequence[Forest]) -> Forest: ...
+def near_order(
+    rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,))]: ...
+def line_search(
+    forest: Forest,
+    rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    action_dim: int,
+    n_threads: int,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]: ...
+def branch_and_bound(
+    forest: Forest,
+    rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    is_action: Sequence[int],
+    n_threads: int,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]: ...
 def merged_best_action(
-    forest: Forest, rows: _Floats, is_action: list[int], max_leaves: int, n_threads: int
-) -> _Maxima: ...
+    forest: Forest,
+    rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    is_action: Sequence[int],
+    max_leaves: int,
+    n_threads: int,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]: ...
 
 class Controller:
-    def __init__(self, forests: list[Forest], action_box: _Floats, period: _Floats) -> None: ...
+    def __init__(
+        self,
+        forests: Sequence[Forest],
+        action_box: Annotated[
+            NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+        ],
+        period: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    ) -> None: ...
     @property
     def n_states(self) -> int: ...
     @property
     def n_actions(self) -> int: ...
-    def act(self, state: _Floats, /) -> _Floats: ...
-    def act_batch(self, states: _Floats) -> _Floats: ...
+    @property
+    def act(self) -> Callable[[numpy.typing.ArrayLike], NDArray[numpy.float64]]: ...
+    def act_batch(
+        self,
+        states: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    ) -> NDArray[numpy.float64]: ...
 
 class Float32Controller:
-    def __init__(self, forests: list[Forest], action_box: _Floats, period: _Floats) -> None: ...
-    def act_batch(self, states: NDArray[np.float32]) -> NDArray[np.float32]: ...
+    def __init__(
+        self,
+        forests: Sequence[Forest],
+        action_box: Annotated[
+            NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+        ],
+        period: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    ) -> None: ...
+    @property
+    def act(self) -> Callable[[numpy.typing.ArrayLike], NDArray[numpy.float32]]: ...
+    def act_batch(
+        self,
+        states: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    ) -> NDArray[numpy.float32]: ...
 
 class System:
     @property
@@ -88,12 +141,25 @@ class System:
     @property
     def n_noise(self) -> int: ...
     def step_many(
-        self, states: _Floats, actions: _Floats, noise: _Floats
-    ) -> tuple[_Floats, _Floats, NDArray[np.bool_]]: ...
+        self,
+        states: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        actions: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        noise: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    ) -> tuple[
+        NDArray[numpy.float64], NDArray[numpy.float64], Annotated[NDArray[numpy.bool_], dict(shape=(None,))]
+    ]: ...
     def play(
-        self, controller: Controller, start: _Floats, noise: _Floats
-    ) -> tuple[_Floats, _Floats, _Floats, bool]: ...
-    def replay(self, actions: _Floats, start: _Floats, noise: _Floats) -> tuple[_Floats, _Floats, _Floats, bool]: ...
+        self,
+        controller: Controller,
+        start: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        noise: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64], bool]: ...
+    def replay(
+        self,
+        actions: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        start: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        noise: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64], bool]: ...
 
 class InvertedPendulum(System):
     def __init__(self, cart_mass: float, max_speed: float) -> None: ...
@@ -101,40 +167,69 @@ class InvertedPendulum(System):
     def cart_mass(self) -> float: ...
     @property
     def max_speed(self) -> float: ...
+    def __getstate__(self) -> tuple[float, float]: ...
+    def __setstate__(self, arg: tuple[float, float], /) -> None: ...
 
 class DoubleIntegrator(System):
     def __init__(self) -> None: ...
+    def __getstate__(self) -> tuple[()]: ...
+    def __setstate__(self, arg: tuple[()], /) -> None: ...
 
 class CarOnTheHill(System):
     def __init__(self) -> None: ...
+    def __getstate__(self) -> tuple[()]: ...
+    def __setstate__(self, arg: tuple[()], /) -> None: ...
 
 class SwingUp(System):
     def __init__(self) -> None: ...
+    def __getstate__(self) -> tuple[()]: ...
+    def __setstate__(self, arg: tuple[()], /) -> None: ...
 
 class GridPlanner:
     def __init__(
         self,
         system: System,
-        axes: list[list[float]],
-        actions: list[float],
-        noises: list[float],
+        axes: Sequence[Sequence[float]],
+        actions: Sequence[float],
+        noises: Sequence[float],
         n_threads: int = 1,
     ) -> None: ...
     def sweep(self, discount: float, n_threads: int = 1) -> float: ...
-    def value(self, state: _Floats) -> float: ...
-    def act(self, state: _Floats, candidates: list[float], discount: float) -> float: ...
+    def value(
+        self, state: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+    ) -> float: ...
+    def act(
+        self,
+        state: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        candidates: Sequence[float],
+        discount: float,
+    ) -> float: ...
 
 class KnownnessForest:
     def __init__(
-        self, box: _Floats, original: bool, n_trees: int, max_points: int, seed: int, enough: float
+        self,
+        box: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        original: bool,
+        n_trees: int,
+        max_points: int,
+        seed: int,
+        enough: float,
     ) -> None: ...
     @property
     def n_points(self) -> int: ...
     @property
     def n_leaves(self) -> int: ...
-    def insert(self, points: _Floats, n_threads: int = 1) -> None: ...
-    def knownness(self, rows: _Floats, n_threads: int = 1) -> _Floats: ...
-    def leaves(self, tree: int) -> tuple[_Floats, _Floats, _Floats]: ...
+    def insert(
+        self,
+        points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        n_threads: int = 1,
+    ) -> None: ...
+    def knownness(
+        self,
+        rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        n_threads: int = 1,
+    ) -> NDArray[numpy.float64]: ...
+    def leaves(self, tree: int) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]: ...
 
 def optimistic_leaves(
     forest: Forest, known: KnownnessForest, optimistic: float, fade: float, n_threads: int = 1

@@ -145,8 +145,10 @@ def test_text_of_a_stranger_s_file_stays_in_its_comment(tmp_path: Path) -> None:
 def test_float32_policies_say_what_they_take() -> None:
     single = forest_policy(2).astype("float32")
     assert single.act(np.zeros(2)).dtype == np.float32
-    with pytest.raises(ValueError, match="must have 2 columns"):
+    with pytest.raises(ValueError, match=r"state: has shape \(3,\), must have shape \(2,\)"):
         single.act(np.zeros(3))
+    with pytest.raises(ValueError, match="must have 2 columns"):
+        single.act_batch(np.zeros((1, 3)))
     with pytest.raises(ValueError, match="not finite in float32"):
         single.act(np.array([1e39, 0.0]))
     with pytest.raises(ValueError, match="precision: is 'int8'"):

@@ -44,8 +44,8 @@ class Forest:
 
     __slots__ = ("_native", "predict_one")
 
-    predict_one: Callable[[Floats], float]
-    """F(x) for one contiguous float64 array x of shape (D,): the fastest call."""
+    predict_one: Callable[[ArrayLike], float]
+    """F(x) for one row of D numbers. With a contiguous float64 array the fastest call; other numbers are converted."""
 
     def __init__(self, native: _core.Forest) -> None:
         if not isinstance(native, _core.Forest):

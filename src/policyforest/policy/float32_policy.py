@@ -7,7 +7,7 @@ is rounded inwards, so that no action leaves it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -39,6 +39,7 @@ class Float32Policy(ActingPolicy):
     observation_space: Box = field(init=False, repr=False)
     action_space: Box = field(init=False, repr=False)
     controller: _core.Float32Controller = field(init=False, repr=False)
+    act: Callable[[ArrayLike], Singles] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "observation_space", self.rounded.observation_space)
@@ -47,6 +48,7 @@ class Float32Policy(ActingPolicy):
         periods = period_rows(self.rounded.periodic, self.observation_space.shape[0])
         controller = _core.Float32Controller(native, bounds(self.action_space), periods)
         object.__setattr__(self, "controller", controller)
+        object.__setattr__(self, "act", controller.act)
 
     @property
     def periodic(self) -> Mapping[int, tuple[float, float]]:
@@ -59,11 +61,6 @@ class Float32Policy(ActingPolicy):
     @property
     def worst_case_comparisons(self) -> int:
         return self.rounded.worst_case_comparisons
-
-    def act(self, state: ArrayLike) -> Singles:
-        """The action for one state."""
-        result: Singles = self.act_batch(np.asarray(state)[np.newaxis])[0]
-        return result
 
     def act_batch(self, states: ArrayLike) -> Singles:
         """Actions for rows of states."""

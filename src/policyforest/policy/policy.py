@@ -53,8 +53,9 @@ class Simplification:
 class Policy(ActingPolicy):
     """pi(s), one forest an action dimension, clipped to the action box.
 
-    `act(state)` takes a contiguous float64 array and returns one: the fast path. A state outside the box that the
-    policy was learned on gets the answer of the outermost leaf, or an error with `outside="raise"`; NaN is an error.
+    `act(state)` returns the action as a float64 array. A contiguous float64 array is the fast path; a float32 array, a
+    list or any other row of real numbers is converted. A state outside the box that the policy was learned on gets the
+    answer of the outermost leaf, or an error with `outside="raise"`; NaN is an error.
     """
 
     kind = "forest"
@@ -67,7 +68,7 @@ class Policy(ActingPolicy):
     outside: Outside = "nearest"
     simplification: Simplification | None = None
     controller: _core.Controller = field(init=False, repr=False)
-    act: Callable[[Floats], Floats] = field(init=False, repr=False)
+    act: Callable[[ArrayLike], Floats] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         forests = tuple(self.forests)
@@ -226,12 +227,10 @@ class Policy(ActingPolicy):
 
         export_onnx(self, path)
 
-    def _act_inside(self, state: Floats) -> Floats:
-        values = np.asarray(state, dtype=np.float64)
-        if values.shape != self.observation_space.shape:
-            raise ValueError(f"state: has shape {values.shape}, must have shape {self.observation_space.shape}")
-        self._check_inside(values[np.newaxis])
-        return self.controller.act(state)
+    def _act_inside(self, state: ArrayLike) -> Floats:
+        action = self.controller.act(state)  # refuses what is no state
+        self._check_inside(np.asarray(state, dtype=np.float64)[np.newaxis])
+        return action
 
     def _check_inside(self, rows: Floats) -> None:
         box = self.state_box

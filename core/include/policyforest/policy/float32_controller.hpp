@@ -20,6 +20,7 @@ class Float32Controller {
 
   std::size_t n_states() const { return n_states_; }
   std::size_t n_actions() const { return actions_.size(); }
+  void act(const float* state, float* action) const { act_many(state, 1, action); }
   // n rows of finite states into n rows of actions.
   void act_many(const float* states, std::size_t n, float* actions) const;
 
