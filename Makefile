@@ -2,6 +2,7 @@
 # make test   everything that CI runs
 # make bench  our times beside our peers'
 # make lint   ruff, mypy and the order of the packages (import-linter) alone
+# make stubs  src/policyforest/_core.pyi, the types of the C++ core, from the compiled module
 # make test-embedded   exported C on emulated processors; installs cross compilers and emulators
 # make test-ros   the ROS node on a real ROS 1 network; installs ROS from Debian's packages
 # make test-gazebo   the swing-up in Gazebo; needs Debian and root, 11 minutes and 2.8 GB the first time
@@ -20,7 +21,7 @@ CORE := $(shell find core -type f) CMakeLists.txt
 CPP_TESTS := $(wildcard tests/cpp/*)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-cpp test-python test-embedded test-ros test-gazebo test-ray test-ecosystem docs quotes bench bench-export bench-scaling lint clean
+.PHONY: demo test test-cpp test-python test-embedded test-ros test-gazebo test-ray test-ecosystem docs quotes bench bench-export bench-scaling lint stubs clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python -m policyforest.cli.demo
@@ -75,6 +76,10 @@ lint: $(VENV)/.installed
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
+stubs: $(VENV)/.installed
+	$(BIN)/python -m nanobind.stubgen -q -m policyforest._core -o src/policyforest/_core.pyi
+	$(BIN)/ruff format -q src/policyforest/_core.pyi
+
 clean:
 	rm -rf build $(VENV) $(VENV)-ecosystem site demo bench-results
 
@@ -84,7 +89,7 @@ $(VENV)/.created:
 	touch $@
 
 $(VENV)/.build-tools: $(VENV)/.created
-	$(BIN)/pip install -q "scikit-build-core>=0.10" "nanobind>=2.2" "numpy>=2.0" "cmake>=3.18" ninja
+	$(BIN)/pip install -q "scikit-build-core>=0.10" "nanobind>=3.1" "numpy>=2.0" "cmake>=3.18" ninja
 	touch $@
 
 $(VENV)/.installed: $(VENV)/.build-tools pyproject.toml $(CORE)
