@@ -69,7 +69,7 @@ MADE_BY_READERS = re.compile(r"(policy(_\w+)?|my_\w+|main|example|controller|sel
 
 @pytest.mark.parametrize("page", PAGES_WITH_PATHS, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_every_file_that_a_page_names_exists(page: Path) -> None:
-    rooms = [ROOT, ROOT / "src" / "policyforest", ROOT / "core", page.parent]
+    rooms = [ROOT, ROOT / "src" / "policyforest", ROOT / "core" / "src", page.parent]
     named = [path for path in PATH.findall(page.read_text()) if not MADE_BY_READERS.fullmatch(path)]
     missing = [path for path in named if not any((room / path).exists() for room in rooms)]
     alone = {path.name for room in ("core", "src") for path in (ROOT / room).rglob("*") if path.is_file()}
