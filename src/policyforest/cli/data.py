@@ -7,34 +7,21 @@ from typing import Annotated
 
 import typer
 
-from policyforest.cli import log_options as options
+from policyforest.cli.log_options import LogOptions
+from policyforest.cli.option_groups import with_option_groups
 from policyforest.cli.output import Json, note, print_json, print_pairs
 from policyforest.data.readers import Description, read_log
 
 
+@with_option_groups
 def data(
     paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Files, folders or patterns; 'minari:ID'.")],
     describe: Annotated[bool, typer.Option("--describe", help="Show what was understood; the default.")] = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Save the samples, .npz or .parquet, for learn --data.")
     ] = None,
-    state: options.State = None,
-    action: options.Action = None,
-    reward: options.Reward = None,
-    terminal: options.Terminal = None,
-    truncated: options.Truncated = None,
-    episode: options.Episode = None,
-    time: options.Time = None,
-    next_state: options.NextState = None,
-    terminal_marks: options.TerminalMarks = None,
-    period: options.Period = None,
-    max_gap: options.MaxGap = None,
-    time_unit: options.TimeUnit = 1.0,
-    degrees: options.Degrees = None,
-    angle: Annotated[list[str] | None, typer.Option(help="A state that is an angle; may be repeated.")] = None,
-    bounds: options.Bounds = None,
-    on_error: options.OnError = "fail",
-    format: options.Format = None,
+    *,
+    log_options: LogOptions,
     json: Json = False,
 ) -> None:
     """Describe a log: a dry run that learns nothing.
@@ -42,14 +29,7 @@ def data(
     Shows episodes, samples, ranges, the sampling period and what usually goes wrong with logs."""
     if output is not None and output.suffix not in (".npz", ".parquet"):
         raise ValueError(f"--output: is {output}, must end in .npz or .parquet")
-    log = read_log(
-        paths,
-        **options.log_options(
-            bounds=bounds, degrees=degrees, angles=angle, state=state, action=action, reward=reward, terminal=terminal,
-            truncated=truncated, episode=episode, time=time, next_state=next_state, terminal_marks=terminal_marks,
-            period=period, max_gap=max_gap, time_unit=time_unit, on_error=on_error, format=format,
-        ),
-    )  # fmt: skip
+    log = read_log(paths, **log_options.arguments())
     if output is not None:
         log.transitions.save(output)
     if json:
