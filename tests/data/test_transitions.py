@@ -6,6 +6,7 @@ import json
 import pickle
 import sys
 import zipfile
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -125,6 +126,33 @@ def test_episodes_follow_from_the_states_where_they_are_not_given():
     terminals = np.array([False, False, True, False, False, False])
     data = Transitions(states, np.zeros((6, 1)), np.zeros(6), next_states, terminals, action_space=ACTIONS)
     assert data.episodes.tolist() == [0, 0, 0, 1, 1, 2]
+
+
+def test_episodes_become_samples_whose_last_one_may_be_terminal():
+    rng = np.random.default_rng(3)
+    played = [
+        SimpleNamespace(
+            states=rng.uniform(-1, 1, (n + 1, 2)),
+            actions=rng.uniform(-1, 1, (n, 1)),
+            rewards=rng.normal(size=n),
+            terminal=terminal,
+        )
+        for n, terminal in ((3, True), (1, False), (0, True), (2, True))
+    ]
+    limits = [[-1.0, 1.0], [-2.0, 2.0]]
+    data = Transitions.from_episodes(played, action_space=ACTIONS, state_limits=limits, periodic={0: (-1.0, 1.0)})
+    assert data.episodes.tolist() == [0, 0, 0, 1, 3, 3]
+    assert data.terminals.tolist() == [False, False, True, False, False, True]
+    steps = [(episode, t) for episode in played for t in range(len(episode.rewards))]
+    for row, (episode, t) in enumerate(steps):
+        assert data.states[row].tobytes() == episode.states[t].tobytes()
+        assert data.actions[row].tobytes() == episode.actions[t].tobytes()
+        assert data.rewards[row] == episode.rewards[t]
+        assert data.next_states[row].tobytes() == episode.states[t + 1].tobytes()
+    assert data.state_limits.tolist() == limits
+    assert data.periodic == {0: (-1.0, 1.0)}
+    with pytest.raises(ValueError, match="episodes: is empty"):
+        Transitions.from_episodes([], action_space=ACTIONS)
 
 
 def test_state_box_takes_limits_where_there_are_any_and_data_elsewhere():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,19 @@ from policyforest._support.spaces import bounds, require_actions, require_observ
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 Periodic = dict[int, tuple[float, float]]
+
+
+class EpisodeSteps(Protocol):
+    """T control steps from a start to an end; `states` has T + 1 rows. A time limit leaves `terminal` False."""
+
+    @property
+    def states(self) -> Floats: ...
+    @property
+    def actions(self) -> Floats: ...
+    @property
+    def rewards(self) -> Floats: ...
+    @property
+    def terminal(self) -> bool: ...
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -85,6 +98,35 @@ class Transitions:
         set_field("state_limits", _frozen(box_array("state_limits", limits, n_state)))
         set_field("periodic", _angles(periodic or {}, n_state))
         self._check_ranges()
+
+    @classmethod
+    def from_episodes(
+        cls,
+        episodes: Sequence[EpisodeSteps],
+        *,
+        action_space: Box,
+        observation_space: Box | None = None,
+        state_limits: npt.ArrayLike | None = None,
+        periodic: Mapping[int, tuple[float, float]] | None = None,
+    ) -> Transitions:
+        """The samples of episodes, which are numbered from 0 in their order."""
+        if not episodes:
+            raise ValueError("episodes: is empty, must hold at least one episode")
+        lengths = [len(episode.rewards) for episode in episodes]
+        # Only the last step of an episode can be terminal.
+        ends = [n - 1 if episode.terminal else -1 for n, episode in zip(lengths, episodes, strict=True)]
+        return cls(
+            np.concatenate([episode.states[:-1] for episode in episodes]),
+            np.concatenate([episode.actions for episode in episodes]),
+            np.concatenate([episode.rewards for episode in episodes]),
+            np.concatenate([episode.states[1:] for episode in episodes]),
+            np.concatenate([np.arange(n) == end for n, end in zip(lengths, ends, strict=True)]),
+            np.repeat(np.arange(len(episodes)), lengths),
+            action_space=action_space,
+            observation_space=observation_space,
+            state_limits=state_limits,
+            periodic=periodic,
+        )
 
     def __len__(self) -> int:
         return len(self.rewards)

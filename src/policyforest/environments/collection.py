@@ -102,24 +102,13 @@ Steps = tuple[Floats, Floats, Floats, Floats, npt.NDArray[np.bool_]]
 def _transitions(
     player: EpisodePlayer, played: list[Episode], periodic: Mapping[int, tuple[float, float]] | None
 ) -> Transitions:
-    return Transitions(
-        np.concatenate([episode.states[:-1] for episode in played]),
-        np.concatenate([episode.actions for episode in played]),
-        np.concatenate([episode.rewards for episode in played]),
-        np.concatenate([episode.states[1:] for episode in played]),
-        np.concatenate([_only_the_last(episode) for episode in played]),
-        np.repeat(np.arange(len(played)), [len(episode.rewards) for episode in played]),
+    return Transitions.from_episodes(
+        played,
         action_space=player.action_space,
         observation_space=player.observation_space,
         state_limits=player.told("state_limits"),
         periodic=player.told("periodic") if periodic is None else periodic,
     )
-
-
-def _only_the_last(episode: Episode) -> npt.NDArray[np.bool_]:
-    terminals = np.zeros(len(episode.rewards), dtype=np.bool_)
-    terminals[-1] = episode.terminal
-    return terminals
 
 
 def _sampling_box(player: EpisodePlayer, state_box: npt.ArrayLike | None) -> Floats:

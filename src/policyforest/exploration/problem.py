@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import gymnasium as gym
-import numpy as np
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.spaces import Box
 from numpy.typing import ArrayLike
@@ -90,16 +89,8 @@ class Problem:
 
     def transitions(self, episodes: list[Episode]) -> Transitions:
         """The samples of episodes."""
-        lengths = [len(episode.rewards) for episode in episodes]
-        terminals = np.zeros(sum(lengths), dtype=np.bool_)
-        terminals[np.cumsum(lengths) - 1] = [episode.terminal for episode in episodes]
-        return Transitions(
-            np.concatenate([episode.states[:-1] for episode in episodes]),
-            np.concatenate([episode.actions for episode in episodes]),
-            np.concatenate([episode.rewards for episode in episodes]),
-            np.concatenate([episode.states[1:] for episode in episodes]),
-            terminals,
-            np.repeat(np.arange(len(episodes)), lengths),
+        return Transitions.from_episodes(
+            episodes,
             action_space=self.action_space,
             observation_space=self.observation_space,
             state_limits=self.state_limits,
