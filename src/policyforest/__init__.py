@@ -4,7 +4,7 @@ from policyforest import baselines as baselines  # registers their methods and k
 from policyforest import executors as executors
 from policyforest import problems as problems
 from policyforest._support.version import __version__
-from policyforest.data.readers import Log, LogWarning, as_transitions, read_log, read_transitions
+from policyforest.data.readers import Columns, Log, LogWarning, as_transitions, read_log, read_transitions
 from policyforest.data.transitions import Transitions
 from policyforest.environments.collection import collect, sample_uniform
 from policyforest.environments.evaluation import Evaluation, evaluate
@@ -33,6 +33,7 @@ __all__ = [
     "ActionRange",
     "BestActions",
     "Check",
+    "Columns",
     "CoverageWarning",
     "DisagreementExploration",
     "DynamicsForest",

@@ -1,6 +1,7 @@
 """Logs as samples (see `policyforest.data.readers`)."""
 
 from policyforest.data.readers import (
+    Columns,
     Description,
     EpisodeRecorder,
     Log,
@@ -10,4 +11,13 @@ from policyforest.data.readers import (
     read_transitions,
 )
 
-__all__ = ["Description", "EpisodeRecorder", "Log", "LogWarning", "as_transitions", "read_log", "read_transitions"]
+__all__ = [
+    "Columns",
+    "Description",
+    "EpisodeRecorder",
+    "Log",
+    "LogWarning",
+    "as_transitions",
+    "read_log",
+    "read_transitions",
+]

@@ -25,8 +25,8 @@ from policyforest._support.files import replacing
 from policyforest._support.spaces import box_from_json, box_to_json
 from policyforest.data.transitions import Transitions
 
-FORMAT = "policyforest transitions"
-VERSION = 1
+TRANSITIONS_FORMAT = "policyforest transitions"
+TRANSITIONS_VERSION = 1
 # Name, kind of its numbers, dimensions.
 ARRAYS = {
     "states": ("f", 2),
@@ -37,7 +37,7 @@ ARRAYS = {
     "episodes": ("i", 1),
 }
 # Columns of the Parquet file: one a dimension for the arrays with rows, else one.
-COLUMNS = {
+PARQUET_COLUMNS = {
     "states": "state",
     "actions": "action",
     "rewards": "reward",
@@ -85,8 +85,8 @@ def _suffix(path: str | os.PathLike[str]) -> str:
 def _metadata(data: Transitions) -> str:
     return json.dumps(
         {
-            "format": FORMAT,
-            "version": VERSION,
+            "format": TRANSITIONS_FORMAT,
+            "version": TRANSITIONS_VERSION,
             "observation_space": box_to_json(data.observation_space),
             "action_space": box_to_json(data.action_space),
             "state_limits": [[repr(side) for side in row] for row in data.state_limits.tolist()],
@@ -97,10 +97,10 @@ def _metadata(data: Transitions) -> str:
 
 def _transitions(metadata: str, arrays: Mapping[str, Array]) -> Transitions:
     content = json.loads(metadata)
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
+    if not isinstance(content, dict) or content.get("format") != TRANSITIONS_FORMAT:
         raise ValueError("its metadata does not say so")
-    if content["version"] != VERSION:
-        raise ValueError(f"version {content['version']!r}, this software reads version {VERSION}")
+    if content["version"] != TRANSITIONS_VERSION:
+        raise ValueError(f"version {content['version']!r}, this software reads version {TRANSITIONS_VERSION}")
     return Transitions(
         **arrays,
         observation_space=box_from_json("observation_space", content["observation_space"]),
@@ -156,9 +156,9 @@ def _columns(arrays: Mapping[str, Array]) -> dict[str, Array]:
     columns = {}
     for name, (_, ndim) in ARRAYS.items():
         if ndim == 1:
-            columns[COLUMNS[name]] = arrays[name]
+            columns[PARQUET_COLUMNS[name]] = arrays[name]
         else:
-            columns |= {f"{COLUMNS[name]}_{d}": column for d, column in enumerate(arrays[name].T)}
+            columns |= {f"{PARQUET_COLUMNS[name]}_{d}": column for d, column in enumerate(arrays[name].T)}
     return columns
 
 
@@ -188,9 +188,9 @@ def _read_parquet(path: Path) -> tuple[str, dict[str, Array]]:
 def _column_names(name: str, present: list[str]) -> list[str]:
     """The columns that an array must have been written to, its width taken from the names there are."""
     if ARRAYS[name][1] == 1:
-        return [COLUMNS[name]]
-    width = sum(column.startswith(f"{COLUMNS[name]}_") for column in present)
-    return [f"{COLUMNS[name]}_{d}" for d in range(max(width, 1))]
+        return [PARQUET_COLUMNS[name]]
+    width = sum(column.startswith(f"{PARQUET_COLUMNS[name]}_") for column in present)
+    return [f"{PARQUET_COLUMNS[name]}_{d}" for d in range(max(width, 1))]
 
 
 def _sealed(content: bytes) -> bytes:

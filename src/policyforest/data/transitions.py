@@ -11,12 +11,14 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import Box
 
+from policyforest._support.angles import Periodic
 from policyforest._support.arguments import Floats, box_array, finite_array, whole_number
 from policyforest._support.spaces import bounds, require_actions, require_observations
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
-Periodic = dict[int, tuple[float, float]]
+# The fields with a row for each sample
+ROW_FIELDS = ("states", "actions", "rewards", "next_states", "terminals", "episodes")
 
 
 class EpisodeSteps(Protocol):
@@ -74,7 +76,7 @@ class Transitions:
         action_space: Box,
         observation_space: Box | None = None,
         state_limits: npt.ArrayLike | None = None,
-        periodic: Mapping[int, tuple[float, float]] | None = None,
+        periodic: Periodic | None = None,
     ) -> None:
         set_field = object.__setattr__.__get__(self)
         set_field("states", _frozen(finite_array("states", states, 2)))
@@ -107,7 +109,7 @@ class Transitions:
         action_space: Box,
         observation_space: Box | None = None,
         state_limits: npt.ArrayLike | None = None,
-        periodic: Mapping[int, tuple[float, float]] | None = None,
+        periodic: Periodic | None = None,
     ) -> Transitions:
         """The samples of episodes, which are numbered from 0 in their order."""
         if not episodes:
@@ -146,14 +148,7 @@ class Transitions:
             if chosen.ndim != 1 or chosen.dtype.kind not in "iub":
                 message = "must be a slice, a vector of row numbers or a mask (data[i : i + 1] is one sample)"
                 raise TypeError(f"rows: is {rows!r}, {message}")
-        return self._with_rows(
-            self.states[chosen],
-            self.actions[chosen],
-            self.rewards[chosen],
-            self.next_states[chosen],
-            self.terminals[chosen],
-            self.episodes[chosen],
-        )
+        return self._with_rows({name: getattr(self, name)[chosen] for name in ROW_FIELDS})
 
     def __add__(self, other: Transitions) -> Transitions:
         if not isinstance(other, Transitions):
@@ -170,14 +165,8 @@ class Transitions:
         for i, part in enumerate(parts[1:], start=1):
             _require_same_problem(first, part, i)
             episodes.append(part.episodes + (episodes[-1].max() + 1))
-        return first._with_rows(
-            np.concatenate([part.states for part in parts]),
-            np.concatenate([part.actions for part in parts]),
-            np.concatenate([part.rewards for part in parts]),
-            np.concatenate([part.next_states for part in parts]),
-            np.concatenate([part.terminals for part in parts]),
-            np.concatenate(episodes),
-        )
+        rows = {name: np.concatenate([getattr(part, name) for part in parts]) for name in ROW_FIELDS}
+        return first._with_rows(rows | {"episodes": np.concatenate(episodes)})
 
     @property
     def n_episodes(self) -> int:
@@ -211,22 +200,10 @@ class Transitions:
 
         return load_transitions(path)
 
-    def _with_rows(
-        self,
-        states: Floats,
-        actions: Floats,
-        rewards: Floats,
-        next_states: Floats,
-        terminals: Bools,
-        episodes: Ints,
-    ) -> Transitions:
+    def _with_rows(self, rows: Mapping[str, Any]) -> Transitions:
+        """Other samples of the same problem."""
         return Transitions(
-            states,
-            actions,
-            rewards,
-            next_states,
-            terminals,
-            episodes,
+            **rows,
             action_space=self.action_space,
             observation_space=self.observation_space,
             state_limits=self.state_limits,
@@ -273,7 +250,7 @@ def _whole_numbers(name: str, value: npt.ArrayLike) -> Ints:
     return _frozen(array.astype(np.int64))
 
 
-def _angles(periodic: Mapping[int, tuple[float, float]], n_state: int) -> Periodic:
+def _angles(periodic: Periodic, n_state: int) -> Periodic:
     angles = {}
     for key, (low, high) in sorted(periodic.items()):
         dimension = whole_number("periodic: dimension", key, at_least=0, at_most=n_state - 1)

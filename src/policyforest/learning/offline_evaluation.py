@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from policyforest._support.arguments import Floats, finite_array, real_number, seed_number, whole_number
 from policyforest._support.spaces import check_fit
-from policyforest.data.transitions import Transitions
+from policyforest.data.transitions import Ints, Transitions
 from policyforest.environments.evaluation import student_975
 from policyforest.learning.dynamics_forest import ENOUGH_SAMPLES, DynamicsForest, DynamicsModel
 from policyforest.learning.fitted_q_evaluation import FittedQEvaluation
@@ -35,8 +35,6 @@ LITTLE_KNOWN = 0.05
 MOST_KNOWN, MOST_ASKED, BLOCK = 20_000, 2_000, 1 << 22
 # From this share of little-known state-actions on there is a warning.
 TOO_MUCH = 0.2
-
-Ints = NDArray[np.int64]
 
 
 class CoverageWarning(UserWarning):

@@ -27,7 +27,8 @@ import numpy as np
 from gymnasium.spaces import Box
 
 from policyforest._support.formulas import CONSTANTS, FUNCTIONS, Formula
-from policyforest.data.readers.recordings import PREFIX
+from policyforest.data.readers.columns import NEXT
+from policyforest.data.readers.recordings import TOPIC_PREFIX
 from policyforest.ros import config_checks as check
 from policyforest.ros import config_keys as keys
 from policyforest.ros.config_keys import NAME, TOPIC, problems_of, pydantic
@@ -40,7 +41,6 @@ Angle = tuple[Finite, Finite]
 FORMULA = keys.described("a formula, as text")
 AT_LEAST_ONE = pydantic.AfterValidator(check.at_least_one)
 ALSO_DEFAULT = pydantic.Field(validate_default=True)
-NEXT = "next_"
 FORBID_OTHERS = {"extra": "forbid"}
 """For pydantic: a key that a table does not know is an error"""
 
@@ -230,8 +230,8 @@ def _wrong_topics(tables: Mapping[str, Any]) -> Iterator[str]:
     seen: dict[str, str] = {}
     for key, topic in (item for place in places for item in _texts(tables, *place, TOPIC).items()):
         whole = "/" + topic.lstrip("/")
-        if whole.startswith(PREFIX + "/"):
-            yield f"{key}: is {topic!r}, must not lie below {PREFIX}, where recordings keep their own"
+        if whole.startswith(TOPIC_PREFIX + "/"):
+            yield f"{key}: is {topic!r}, must not lie below {TOPIC_PREFIX}, where recordings keep their own"
         if whole in seen:
             yield f"{key}: is {topic!r}, must be another than that of {seen[whole]}"
         seen.setdefault(whole, key)

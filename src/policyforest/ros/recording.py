@@ -37,7 +37,7 @@ import numpy as np
 
 from policyforest._support.arguments import Floats
 from policyforest._support.extras import import_extra
-from policyforest.data.readers.recordings import FORMAT, PREFIX
+from policyforest.data.readers.recordings import RECORDING_FORMAT, TOPIC_PREFIX
 from policyforest.ros.config import RobotConfig
 from policyforest.ros.control import Decision
 from policyforest.ros.reward import Judge
@@ -83,7 +83,7 @@ class Recording:
         self._ended = False
         self._time = 0
         self.episode = 0
-        self._put([(f"{PREFIX}/problem", json.dumps(problem_settings(config)))])
+        self._put([(f"{TOPIC_PREFIX}/problem", json.dumps(problem_settings(config)))])
         self._thread = threading.Thread(target=self._write_all, name="recording", daemon=True)
         self._thread.start()
 
@@ -95,7 +95,7 @@ class Recording:
         messages += [(a.topic, float(v)) for a, v in zip(self._config.action, decision.action, strict=True)]
         if decision.state is None:
             self.end_episode()
-            self._put([*messages, (f"{PREFIX}/fault", decision.fault)])
+            self._put([*messages, (f"{TOPIC_PREFIX}/fault", decision.fault)])
             return
         ending, terminal = self._judged(decision.state)
         if terminal:
@@ -106,7 +106,7 @@ class Recording:
         if self._last is None and any(not low <= x <= high for x, (low, high) in limits):
             self._put(messages)  # beyond its limits the robot is acted on, but no episode begins there
             return
-        self._put([*messages, *self._here(decision.state), *ending, (f"{PREFIX}/action", decision.action)])
+        self._put([*messages, *self._here(decision.state), *ending, (f"{TOPIC_PREFIX}/action", decision.action)])
         self._last = decision.state, decision.action
 
     def end_episode(self, last_state: Floats | None = None, reward: float = 0.0, terminal: bool = False) -> None:
@@ -138,7 +138,7 @@ class Recording:
         return _ending(reward, terminal), terminal
 
     def _here(self, state: Floats) -> list[Message]:
-        return [(f"{PREFIX}/state", state), (f"{PREFIX}/episode", self.episode)]
+        return [(f"{TOPIC_PREFIX}/state", state), (f"{TOPIC_PREFIX}/episode", self.episode)]
 
     def _tell(self, what: str, line: str) -> None:
         """Warns, the first time that something of its kind has happened."""
@@ -163,13 +163,13 @@ class Recording:
 
 
 def _ending(reward: float, terminal: bool) -> list[Message]:
-    return [(f"{PREFIX}/reward", reward), (f"{PREFIX}/terminal", terminal)]
+    return [(f"{TOPIC_PREFIX}/reward", reward), (f"{TOPIC_PREFIX}/terminal", terminal)]
 
 
 def problem_settings(config: RobotConfig) -> dict[str, Any]:
     """What a reader must know to make Transitions of a recording."""
     return {
-        "format": FORMAT,
+        "format": RECORDING_FORMAT,
         "version": 1,
         "states": [d.name for d in config.state],
         "actions": [a.name for a in config.action],
@@ -200,7 +200,7 @@ class _BagFile:
             rosbag2 = import_extra("rosbags.rosbag2", "ros")
             self._writer = rosbag2.Writer(self._active, version=9, storage_plugin=rosbag2.StoragePlugin.MCAP)
         self._writer.open()
-        types = {f"{PREFIX}/{name}": type for name, type in TYPES.items()}
+        types = {f"{TOPIC_PREFIX}/{name}": type for name, type in TYPES.items()}
         types |= {config.joint_states: JOINTS} | {action.topic: NUMBER for action in config.action}
         self._types = types
         self._topics = {t: self._writer.add_connection(t, kind, typestore=self._store) for t, kind in types.items()}
@@ -215,7 +215,7 @@ class _BagFile:
             except (struct.error, OverflowError, ValueError) as error:
                 self._tell(topic, f"a message of {topic} does not fit into {self._path} and is left out ({error})")
                 continue
-            ends_step = topic in (f"{PREFIX}/reward", f"{PREFIX}/terminal")
+            ends_step = topic in (f"{TOPIC_PREFIX}/reward", f"{TOPIC_PREFIX}/terminal")
             self._writer.write(self._topics[topic], stamp - LEAD if ends_step else stamp, raw)
 
     def close(self) -> None:

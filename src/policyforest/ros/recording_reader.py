@@ -14,7 +14,7 @@ from gymnasium.spaces import Box
 
 from policyforest._support.arguments import Floats
 from policyforest._support.extras import import_extra
-from policyforest.data.readers.recordings import FORMAT, PREFIX
+from policyforest.data.readers.recordings import RECORDING_FORMAT, TOPIC_PREFIX
 from policyforest.data.transitions import Transitions
 from policyforest.ros.recording import LEAD, TYPES
 from policyforest.ros.reward import Judge
@@ -84,10 +84,10 @@ def _moments(file: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     moments: dict[int, dict[str, Any]] = {}
     try:
         with highlevel.AnyReader([file]) as reader:
-            ours = [c for c in reader.connections if c.topic in {f"{PREFIX}/{name}" for name in TYPES}]
+            ours = [c for c in reader.connections if c.topic in {f"{TOPIC_PREFIX}/{name}" for name in TYPES}]
             for connection, stamp, raw in reader.messages(connections=ours):
                 value = reader.deserialize(raw, connection.msgtype).data
-                name = connection.topic.removeprefix(f"{PREFIX}/")
+                name = connection.topic.removeprefix(f"{TOPIC_PREFIX}/")
                 if name == "problem":
                     problem = json.loads(value)
                 else:
@@ -95,6 +95,6 @@ def _moments(file: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
                     moments.setdefault(moment, {})[name] = value
     except Exception as error:  # rosbags raises a dozen kinds for a damaged file
         raise ValueError(f"{file}: cannot be read as a bag or MCAP file ({error})") from error
-    if not isinstance(problem, dict) or problem.get("format") != FORMAT or problem.get("version") != 1:
-        raise ValueError(f"{file}: is not a recording of policyforest ({PREFIX}/problem is missing or foreign)")
+    if not isinstance(problem, dict) or problem.get("format") != RECORDING_FORMAT or problem.get("version") != 1:
+        raise ValueError(f"{file}: is not a recording of policyforest ({TOPIC_PREFIX}/problem is missing or foreign)")
     return problem, [moments[stamp] for stamp in sorted(moments) if "state" in moments[stamp]]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from policyforest._support.arguments import Floats
-from policyforest.ros.config import NEXT, EpisodeSettings, RobotConfig
+from policyforest.data.readers.columns import NEXT
+from policyforest.ros.config import EpisodeSettings, RobotConfig
 
 
 class Judge:

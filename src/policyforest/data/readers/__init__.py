@@ -3,18 +3,28 @@
 | module | what it is |
 |---|---|
 | `log` | `read_transitions`, `read_log`: from a path to samples and a description |
-| `columns` | which column means what |
+| `columns`, `resolved_columns` | which column means what: as a user says it, and as a log has it |
 | `table_files`, `array_files`, `minari_files`, `ros_bags` | one a family of formats: from a file to `Rows` |
 | `resampling` | series at their own times, brought to the steps of a controller |
 | `assembly` | from rows to samples: episodes, next states, terminal flags |
-| `description`, `log_warnings` | what was understood, and what usually goes wrong |
+| `log_contents`, `description`, `log_warnings` | what was understood, and what usually goes wrong |
 | `datasets` | `as_transitions`: datasets of other libraries in memory |
-| `recorder` | `EpisodeRecorder`, a wrapper that records episodes |
+| `episode_recorder` | `EpisodeRecorder`, a wrapper that records episodes |
 """
 
+from policyforest.data.readers.columns import Columns
 from policyforest.data.readers.datasets import as_transitions
 from policyforest.data.readers.description import Description, LogWarning
+from policyforest.data.readers.episode_recorder import EpisodeRecorder
 from policyforest.data.readers.log import Log, read_log, read_transitions
-from policyforest.data.readers.recorder import EpisodeRecorder
 
-__all__ = ["Description", "EpisodeRecorder", "Log", "LogWarning", "as_transitions", "read_log", "read_transitions"]
+__all__ = [
+    "Columns",
+    "Description",
+    "EpisodeRecorder",
+    "Log",
+    "LogWarning",
+    "as_transitions",
+    "read_log",
+    "read_transitions",
+]

@@ -22,10 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policyforest._support.arguments import Array
-from policyforest.data.readers.columns import Columns, Wanted
-from policyforest.data.readers.rows import Bools, Problems, Rows
+from policyforest.data.readers.columns import Columns
+from policyforest.data.readers.resolved_columns import ResolvedColumns, resolve
+from policyforest.data.readers.rows import Problems, Rows
+from policyforest.data.transitions import Bools
 
-NAMES = {
+ARRAY_NAMES = {
     "state": ("observations", "states", "obs", "observation", "state"),
     "action": ("actions", "action"),
     "next_state": ("next_observations", "next_states", "next_obs", "next_observation", "next_state"),
@@ -37,17 +39,19 @@ NAMES = {
 }
 WIDE = ("state", "action", "next_state")
 # A file may be compressed: no more than this is unpacked.
-LARGEST = 1 << 34
+LARGEST_UNPACKED = 1 << 34
 
 
-def read_arrays(path: Path, wanted: Wanted, problems: Problems) -> tuple[Rows, Columns]:
+def read_array_file(path: Path, wanted: Columns, problems: Problems) -> tuple[Rows, ResolvedColumns]:
     return rows_of_arrays(path.name, _arrays(path), wanted, problems)
 
 
-def rows_of_arrays(source: str, arrays: dict[str, Array], wanted: Wanted, problems: Problems) -> tuple[Rows, Columns]:
+def rows_of_arrays(
+    source: str, arrays: dict[str, Array], wanted: Columns, problems: Problems
+) -> tuple[Rows, ResolvedColumns]:
     """Rows of arrays by their usual names."""
     table, spare = _columns(source, arrays)
-    columns = wanted.resolve(list(table))
+    columns = resolve(wanted, list(table))
     length = len(next(iter(table.values())))
     breaks = np.zeros(length, dtype=np.bool_)
     if columns.episode is not None:
@@ -68,7 +72,7 @@ def rows_of_arrays(source: str, arrays: dict[str, Array], wanted: Wanted, proble
     return rows.only(well_formed(rows, columns, problems, spare)), columns
 
 
-def well_formed(rows: Rows, columns: Columns, problems: Problems, spare: bool = False) -> Bools:
+def well_formed(rows: Rows, columns: ResolvedColumns, problems: Problems, spare: bool = False) -> Bools:
     """Rows whose numbers are finite; `spare`: the last row is a state alone."""
     good = np.ones(len(rows), dtype=np.bool_)
     for name, values in rows.numbers.items():
@@ -100,8 +104,8 @@ def _arrays(path: Path) -> dict[str, Array]:
 def _check_size(path: Path) -> None:
     with zipfile.ZipFile(path) as archive:
         total = sum(member.file_size for member in archive.infolist())
-    if total > LARGEST:
-        raise ValueError(f"it unpacks to {total:,} bytes, at most {LARGEST:,} are read")
+    if total > LARGEST_UNPACKED:
+        raise ValueError(f"it unpacks to {total:,} bytes, at most {LARGEST_UNPACKED:,} are read")
 
 
 def _fields(array: Array) -> dict[str, Array]:
@@ -115,14 +119,14 @@ def _fields(array: Array) -> dict[str, Array]:
 def _columns(source: str, arrays: dict[str, Array]) -> tuple[dict[str, Array], bool]:
     """Columns of one length, and whether the last row is only the state after the last step."""
     table: dict[str, Array] = {}
-    roles = {name: role for role, names in NAMES.items() for name in names}
+    roles = {name: role for role, names in ARRAY_NAMES.items() for name in names}
     for name, array in arrays.items():
         role = roles.get(name, name)
         if array.ndim == 2:
             table |= {f"{role}_{d}": column for d, column in enumerate(array.T)}
         elif array.ndim == 1:
             table[f"{role}_0" if role in WIDE else role] = array
-        elif role in NAMES:
+        elif role in ARRAY_NAMES:
             raise ValueError(f"{source}: {name} has shape {array.shape}, must have one or two dimensions")
     if not table or not len(next(iter(table.values()))):
         raise ValueError(

@@ -20,8 +20,10 @@ import numpy as np
 from policyforest._support.angles import turned_within
 from policyforest._support.arguments import Floats
 from policyforest._support.formulas import Expression
-from policyforest.data.readers.columns import NEXT, Column, Columns
-from policyforest.data.readers.rows import Bools, Ints, Problems, Rows
+from policyforest.data.readers.columns import NEXT
+from policyforest.data.readers.resolved_columns import Column, ResolvedColumns
+from policyforest.data.readers.rows import Problems, Rows
+from policyforest.data.transitions import Bools, Ints
 
 # A pause of more control periods than this is a gap.
 GAP_PERIODS = 3.0
@@ -49,7 +51,7 @@ class Steps:
     """Rows that are next states alone"""
 
 
-def degrees_to_radians(rows: Rows, names: Sequence[str], columns: Columns) -> None:
+def degrees_to_radians(rows: Rows, names: Sequence[str]) -> None:
     """Turns columns of degrees, in place."""
     for name in _state_names("degrees", names, rows.numbers):
         for column in (name, NEXT + name):
@@ -57,7 +59,7 @@ def degrees_to_radians(rows: Rows, names: Sequence[str], columns: Columns) -> No
                 rows.numbers[column] = np.deg2rad(rows.numbers[column])
 
 
-def wrap_angles(rows: Rows, names: Sequence[str], columns: Columns) -> None:
+def wrap_angles(rows: Rows, names: Sequence[str], columns: ResolvedColumns) -> None:
     """Turns angles into [-pi, pi), in place."""
     for name in _state_names("angles", names, {c.name: None for c in columns.state}):
         for column in (name, NEXT + name):
@@ -108,31 +110,17 @@ def with_gaps(rows: Rows, max_gap: float | None) -> tuple[Rows, Floats, int]:
     return whole, step[joined & ~jumps & (step > 0)], int(jumps.sum())
 
 
-def assemble(rows: Rows, columns: Columns, problems: Problems, intervals: Floats, gaps: int, duplicates: int) -> Steps:
+def assemble(
+    rows: Rows, columns: ResolvedColumns, problems: Problems, intervals: Floats, gaps: int, duplicates: int
+) -> Steps:
     """Samples of rows whose breaks are all known."""
     terminal = _terminal_flags(rows, columns)
-    ends = terminal.copy()
-    if rows.truncated is not None:
-        ends |= rows.truncated
     breaks = rows.breaks.copy()
-    breaks[1:] |= ends[:-1]
-    has_next = np.append(~breaks[1:], False)
+    breaks[1:] |= terminal[:-1] if rows.truncated is None else (terminal | rows.truncated)[:-1]
     states, actions = _stack(rows, columns.state), _stack(rows, columns.action)
-    # A row without any action is the state after the step before it, even if that step was the last.
-    final = np.append(~rows.breaks[1:] & np.isnan(actions[1:]).all(axis=1), False)
-    if columns.episode is not None:  # the label says that the row after a terminal step still belongs to it
-        final |= np.append(~rows.breaks[1:], False) & terminal & (columns.terminal_marks == "step")
-    if columns.next_state:
-        next_states, terminals, sample = _stack(rows, columns.next_state), terminal, np.ones(len(rows), dtype=np.bool_)
-    else:
-        shifted = np.concatenate([states[1:], states[-1:]])
-        next_states = np.where((has_next | final)[:, None], shifted, states)
-        if columns.terminal_marks == "state":
-            sample = has_next & ~terminal
-            terminals = np.append(terminal[1:], False) & sample
-        else:
-            sample, terminals = has_next | terminal | final, terminal
-    rewards = _rewards(rows, columns, next_states)
+    following = _following(rows, columns, states, actions, terminal, breaks)
+    sample = following.sample
+    rewards = _rewards(rows, columns, following.states)
     usable = sample.copy()
     for name, values in [(c.name, actions[:, i]) for i, c in enumerate(columns.action)]:
         usable &= _given(rows, sample & usable, values, f"action {name} is empty", problems)
@@ -145,9 +133,9 @@ def assemble(rows: Rows, columns: Columns, problems: Problems, intervals: Floats
     return Steps(
         states[kept],
         actions[kept],
-        next_states[kept],
+        following.states[kept],
         None if rewards is None else rewards[kept],
-        terminals[kept],
+        following.terminals[kept],
         _renumbered(episodes[kept] * (cut[-1] + 1 if len(cut) else 1) + cut[kept]),
         None if rows.time is None else rows.time[kept],
         kept.astype(np.int64),
@@ -158,7 +146,35 @@ def assemble(rows: Rows, columns: Columns, problems: Problems, intervals: Floats
     )
 
 
-def _terminal_flags(rows: Rows, columns: Columns) -> Bools:
+@dataclass(frozen=True)
+class _Following:
+    """What comes after each row."""
+
+    states: Floats
+    terminals: Bools
+    sample: Bools
+    """Whether a row and what comes after it are a sample"""
+
+
+def _following(
+    rows: Rows, columns: ResolvedColumns, states: Floats, actions: Floats, terminal: Bools, breaks: Bools
+) -> _Following:
+    if columns.next_state:
+        return _Following(_stack(rows, columns.next_state), terminal, np.ones(len(rows), dtype=np.bool_))
+    has_next = np.append(~breaks[1:], False)
+    # A row without any action is the state after the step before it, even if that step was the last.
+    final = np.append(~rows.breaks[1:] & np.isnan(actions[1:]).all(axis=1), False)
+    if columns.episode is not None:  # the label says that the row after a terminal step still belongs to it
+        final |= np.append(~rows.breaks[1:], False) & terminal & (columns.terminal_marks == "step")
+    shifted = np.concatenate([states[1:], states[-1:]])
+    next_states = np.where((has_next | final)[:, None], shifted, states)
+    if columns.terminal_marks == "state":
+        sample = has_next & ~terminal
+        return _Following(next_states, np.append(terminal[1:], False) & sample, sample)
+    return _Following(next_states, terminal, has_next | terminal | final)
+
+
+def _terminal_flags(rows: Rows, columns: ResolvedColumns) -> Bools:
     if not isinstance(columns.terminal, Expression):
         return np.zeros(len(rows), dtype=np.bool_) if rows.terminal is None else rows.terminal
     values = dict(rows.numbers)
@@ -174,7 +190,7 @@ def _terminal_flags(rows: Rows, columns: Columns) -> Bools:
     return flags
 
 
-def _rewards(rows: Rows, columns: Columns, next_states: Floats) -> Floats | None:
+def _rewards(rows: Rows, columns: ResolvedColumns, next_states: Floats) -> Floats | None:
     if columns.reward is None:
         return None
     if isinstance(columns.reward, Column):
@@ -183,7 +199,7 @@ def _rewards(rows: Rows, columns: Columns, next_states: Floats) -> Floats | None
     return columns.reward({**rows.numbers, **ahead})
 
 
-def _reward_reason(columns: Columns) -> str:
+def _reward_reason(columns: ResolvedColumns) -> str:
     if isinstance(columns.reward, Expression):
         return f"the reward {columns.reward.text!r} is not a finite number"
     return "the reward is empty"

@@ -5,27 +5,38 @@ from __future__ import annotations
 import csv
 import itertools
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from policyforest.data.readers import cells
-from policyforest.data.readers.columns import Column, Columns
+from policyforest._support.formulas import Expression
+from policyforest.data.readers.cell_texts import parse_number, parse_seconds, parse_truth
+from policyforest.data.readers.resolved_columns import Column, ResolvedColumns
 from policyforest.data.readers.rows import Problems, Rows
 
 
-def read_carefully(path: Path, separator: str, names: list[str], columns: Columns, problems: Problems) -> Rows:
-    place = {name: i for i, name in enumerate(names)}
-    parsers = [(c.name, place[c.source], _number(c.name in columns.required)) for c in columns.numbers]
-    singles: list[tuple[str, int, Callable[[str], Any]]] = []
-    for role, column in (("terminal", columns.terminal), ("truncated", columns.truncated)):
-        if isinstance(column, Column):
-            singles.append((role, place[column.source], cells.truth))
-    if columns.time is not None:
-        singles.append(("time", place[columns.time.source], cells.seconds))
-    if columns.episode is not None:
-        singles.append(("episode", place[columns.episode.source], str.strip))
+@dataclass(frozen=True)
+class _Cell:
+    """A cell of every row: what it is called here and in the file, its place in a row, and how its text is read."""
+
+    name: str
+    header: str
+    place: int
+    parse: Callable[[str], Any]
+
+    def value(self, text: str) -> Any:
+        try:
+            return self.parse(text)
+        except ValueError as error:
+            reason = f" {error}" if str(error) == "is empty" else f": {error}"
+            raise ValueError(f"{self.header}{reason}") from None
+
+
+def read_carefully(path: Path, separator: str, names: list[str], columns: ResolvedColumns, problems: Problems) -> Rows:
+    """The rows that can be read; what is wrong with the others goes to `problems`."""
+    cells = _cells(names, columns)
     parsed: list[tuple[Any, ...]] = []
     lines: list[int] = []
     breaks: list[bool] = []
@@ -36,38 +47,59 @@ def read_carefully(path: Path, separator: str, names: list[str], columns: Column
                 broken = True
                 continue
             try:
-                if len(fields) != len(names):
-                    many = f", and goes on to line {last}: is a quote not closed?" if last > line else ""
-                    raise ValueError(f"has {len(fields)} fields in place of {len(names)}{many}")
-                row = tuple(_cell(names[i], parse, fields[i]) for _, i, parse in (*parsers, *singles))
+                _require_width(fields, len(names), line, last)
+                parsed.append(tuple(cell.value(fields[cell.place]) for cell in cells))
             except ValueError as error:
                 problems.add(f"{path.name}, line {line}", str(error))
                 broken = True
                 continue
-            parsed.append(row)
             lines.append(line)
             breaks.append(broken)
             broken = False
-    values = dict(zip([name for name, _, _ in (*parsers, *singles)], zip(*parsed, strict=True), strict=bool(parsed)))
+    values = zip(*parsed, strict=True) if parsed else [()] * len(cells)
+    return _rows(path, columns, dict(zip([cell.name for cell in cells], values, strict=True)), lines, breaks)
+
+
+def _cells(names: list[str], columns: ResolvedColumns) -> list[_Cell]:
+    """The cells that are read; a number is called by its column's name, any other one by its role and a colon."""
+    place = {name: i for i, name in enumerate(names)}
+    wanted: list[tuple[str, Column | Expression | None, Callable[[str], Any]]] = [
+        *((c.name, c, _number(c.name in columns.required)) for c in columns.numbers),
+        ("terminal:", columns.terminal, parse_truth),
+        ("truncated:", columns.truncated, parse_truth),
+        ("time:", columns.time, parse_seconds),
+        ("episode:", columns.episode, str.strip),
+    ]
+    return [_Cell(name, c.source, place[c.source], parse) for name, c, parse in wanted if isinstance(c, Column)]
+
+
+def _rows(
+    path: Path, columns: ResolvedColumns, values: dict[str, tuple[Any, ...]], lines: list[int], breaks: list[bool]
+) -> Rows:
+    labels = values.get("episode:", ())
+    changes = [a != b for a, b in itertools.pairwise(labels)]
     starts = np.array(breaks, dtype=np.bool_)
-    labels = values.get("episode", ())
-    starts[1:] |= np.array([a != b for a, b in itertools.pairwise(labels)] or False, dtype=np.bool_)
-    changes = 1 + sum(a != b for a, b in itertools.pairwise(labels))
+    starts[1:] |= np.array(changes or False, dtype=np.bool_)
 
     def array(name: str, kind: type) -> Any:
-        return np.array(values.get(name, ()), dtype=kind)
+        return np.array(values[name], dtype=kind) if name in values else None
 
-    roles = {role for role, _, _ in singles}
     return Rows(
         source=path.name,
         numbers={c.name: array(c.name, np.float64) for c in columns.numbers},
         lines=np.array(lines, dtype=np.int64),
         breaks=starts,
-        terminal=array("terminal", np.bool_) if "terminal" in roles else None,
-        truncated=array("truncated", np.bool_) if "truncated" in roles else None,
-        time=array("time", np.float64) if "time" in roles else None,
-        interleaved=bool(labels) and len(set(labels)) != changes,
+        terminal=array("terminal:", np.bool_),
+        truncated=array("truncated:", np.bool_),
+        time=array("time:", np.float64),
+        interleaved=bool(labels) and len(set(labels)) != 1 + sum(changes),
     )
+
+
+def _require_width(fields: list[str], width: int, line: int, last: int) -> None:
+    if len(fields) != width:
+        many = f", and goes on to line {last}: is a quote not closed?" if last > line else ""
+        raise ValueError(f"has {len(fields)} fields in place of {width}{many}")
 
 
 def _lines(
@@ -92,16 +124,9 @@ def _lines(
 
 def _number(required: bool) -> Callable[[str], float]:
     def parse(text: str) -> float:
-        value = cells.number(text)
+        value = parse_number(text)
         if required and value != value:
             raise ValueError("is empty")
         return value
 
     return parse
-
-
-def _cell(name: str, parse: Callable[[str], Any], text: str) -> Any:
-    try:
-        return parse(text)
-    except ValueError as error:
-        raise ValueError(f"{name} {error}" if str(error) == "is empty" else f"{name}: {error}") from None

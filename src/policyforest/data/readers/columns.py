@@ -1,201 +1,99 @@
-"""Which column of a log means what: names for the state, the action, the reward and the ends of episodes.
-
-A column is written ``name`` or ``name=source``: what it is called here, and where it is in the log (a column's header,
-or a topic and field of a bag). The name is what formulas use.
-"""
+"""Which column of a log means what, as a user says it: the state, the action, the reward and the ends of episodes."""
 
 from __future__ import annotations
 
-import difflib
-import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from dataclasses import dataclass, fields
+from typing import Literal, TypedDict
 
-from policyforest._support.formulas import CONSTANTS, FUNCTIONS, Expression
+from policyforest._support.arguments import one_of
 
-Marks = Literal["step", "state"]
+TerminalMarks = Literal["step", "state"]
 NEXT = "next_"
-# What columns are called where nobody says it, in the order in which they are looked for.
-STATES, ACTIONS = ("state", "observation", "obs", "s"), ("action", "act", "a", "u")
-SINGLE = {
-    "reward": ("reward", "rewards", "r"),
-    "terminal": ("terminal", "terminals", "terminated", "termination", "terminations", "done", "dones"),
-    "truncated": ("truncated", "truncation", "truncations", "timeout", "timeouts"),
-    "episode": ("episode", "episodes", "episode_id", "trajectory", "trajectory_id"),
-    "time": ("time", "timestamp", "t", "stamp", "time_s"),
-}
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column of the log and the name it has in formulas."""
-
-    name: str
-    source: str
+"""What stands before the name of a state for its next value, in formulas and in the headers of logs"""
 
 
 @dataclass(frozen=True)
 class Columns:
-    """The roles of a log's columns; `others` are those that only formulas name."""
+    """Which column of a log means what; what is None is found by its usual name.
 
-    state: tuple[Column, ...]
-    action: tuple[Column, ...]
-    next_state: tuple[Column, ...] = ()
-    reward: Column | Expression | None = None
-    terminal: Column | Expression | None = None
-    truncated: Column | None = None
-    episode: Column | None = None
-    time: Column | None = None
-    others: tuple[Column, ...] = ()
-    terminal_marks: Marks = "step"
-    guessed: tuple[str, ...] = field(default=())
-    """The roles that were found by their names"""
+    A column is written ``name`` or ``name=source``: what it is called here, and where it is in the log (a column's
+    header, or a topic and field of a bag). The name is what formulas use.
 
-    @property
-    def numbers(self) -> tuple[Column, ...]:
-        """All columns that are read as numbers."""
-        reward = (self.reward,) if isinstance(self.reward, Column) else ()
-        return (*self.state, *self.action, *self.next_state, *reward, *self.others)
-
-    @property
-    def required(self) -> frozenset[str]:
-        """Names of the columns that every row must have: a row without an action can still be the last state."""
-        return frozenset(column.name for column in (*self.state, *self.next_state))
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What a user said of the columns; None where nothing was said."""
+    | field | |
+    |---|---|
+    | `state`, `action` | columns; default: those called state_0, … and action_0, … |
+    | `reward` | a column, or a formula over the columns' names; ``next_`` before a state's name is its next value |
+    | `terminal` | a column of truths, or a formula: the end of the task |
+    | `truncated` | a column of truths: an end of the episode that is no end of the task, such as a time limit |
+    | `episode` | a column; a new episode begins where its value changes |
+    | `time` | a column with seconds, or dates and times; a new episode begins where time goes back or jumps |
+    | `next_state` | columns, where the log has them; default: the state of the row after |
+    | `terminal_marks` | whether a terminal flag stands beside the last "step" (as in Gymnasium) or the final "state"; |
+    | | default: "step" for a column, "state" for a formula |
+    """
 
     state: Sequence[str] | None = None
     action: Sequence[str] | None = None
-    next_state: Sequence[str] | None = None
     reward: str | None = None
     terminal: str | None = None
     truncated: str | None = None
     episode: str | None = None
     time: str | None = None
-    terminal_marks: Marks | None = None
+    next_state: Sequence[str] | None = None
+    terminal_marks: TerminalMarks | None = None
 
-    def resolve(self, present: Sequence[str]) -> Columns:
-        """The columns of a log whose sources are `present`."""
-        found = _Found(present)
-        state = found.given("state", self.state) or found.numbered("state", STATES)
-        action = found.given("action", self.action) or found.numbered("action", ACTIONS)
-        for role, columns, option in (("state", state, "--state"), ("action", action, "--action")):
-            if not columns:
-                message = f"name its columns ({option} a,b or {role}=['a', 'b']); there are {_list(present)}"
-                raise ValueError(f"{role}: is not given and no column is called {role}_0; {message}")
-        _require_distinct([*state, *action])
-        next_state = found.given("next_state", self.next_state)
-        if not next_state and self.state is None:
-            next_state = found.numbered("next_state", tuple(NEXT + name for name in STATES))
-        if next_state and len(next_state) != len(state):
-            raise ValueError(
-                f"next_state: has {len(next_state)} columns, must have one for each of {len(state)} states"
-            )
-        next_state = tuple(Column(NEXT + s.name, n.source) for s, n in zip(state, next_state, strict=bool(next_state)))
-        named = {column.name: column for column in (*state, *action)}
-        reward = found.column_or_formula("reward", self.reward, named)
-        terminal = found.column_or_formula("terminal", self.terminal, named)
-        marks: Marks = self.terminal_marks or ("state" if isinstance(terminal, Expression) else "step")
-        truncated = found.single("truncated", self.truncated)
-        episode, time = found.single("episode", self.episode), found.single("time", self.time)
-        resolved = Columns(state, action, next_state, reward, terminal, truncated, episode, time, terminal_marks=marks)
-        return replace(resolved, others=found.others(resolved, named), guessed=tuple(found.guessed))
+    def __post_init__(self) -> None:
+        for role in ("state", "action", "next_state"):
+            object.__setattr__(self, role, column_texts(role, getattr(self, role)))
+        for role in ("reward", "terminal", "truncated", "episode", "time"):
+            if getattr(self, role) is not None:
+                _require_text(role, getattr(self, role))
+        for role in ("state", "action", "next_state"):
+            if getattr(self, role) == ():
+                raise ValueError(f"{role}: is empty, must name at least one column")
+        if self.terminal_marks is not None:
+            one_of("terminal_marks", self.terminal_marks, ("step", "state"))
 
 
-class _Found:
-    """Looks columns up among those that there are."""
+class ColumnNames(TypedDict, total=False):
+    """The fields of `Columns`, as keyword arguments of a function that reads a log."""
 
-    def __init__(self, present: Sequence[str]) -> None:
-        self.present = list(present)
-        self.guessed: list[str] = []
+    state: Sequence[str] | None
+    action: Sequence[str] | None
+    reward: str | None
+    terminal: str | None
+    truncated: str | None
+    episode: str | None
+    time: str | None
+    next_state: Sequence[str] | None
+    terminal_marks: TerminalMarks | None
 
-    def given(self, role: str, texts: Sequence[str] | None) -> tuple[Column, ...]:
-        if texts is None:
-            return ()
-        if isinstance(texts, str):
-            texts = [text for text in texts.split(",") if text.strip()]
-        if not texts:
-            raise ValueError(f"{role}: is empty, must name at least one column")
-        return tuple(self._column(role, text.strip()) for text in texts)
 
-    def single(self, role: str, text: str | None) -> Column | None:
-        if text is not None:
-            return self._column(role, text)
-        lower = {source.lower(): source for source in reversed(self.present)}
-        for name in SINGLE[role]:
-            if name in lower:
-                self.guessed.append(role)
-                return Column(role, lower[name])
+def columns_given(columns: Columns | None, names: ColumnNames) -> Columns:
+    """The columns, which are given as one object or one by one."""
+    for name in names.keys() - {field.name for field in fields(Columns)}:
+        raise TypeError(f"read_log() got an unexpected keyword argument {name!r}")
+    if columns is None:
+        return Columns(**names)
+    if not isinstance(columns, Columns):
+        raise TypeError(f"columns: is {columns!r}, must be Columns(state=…, action=…, …)")
+    for name, value in names.items():
+        if value is not None:
+            raise ValueError(f"{name}: is {value!r}, must be left out where columns are given, or said in Columns")
+    return columns
+
+
+def column_texts(role: str, value: Sequence[str] | str | None) -> tuple[str, ...] | None:
+    """Several columns: texts, or one text with commas."""
+    if value is None:
         return None
-
-    def column_or_formula(self, role: str, text: str | None, named: dict[str, Column]) -> Column | Expression | None:
-        if text is None:
-            return self.single(role, None)
-        if text in named:
-            return named[text]
-        name, _, source = text.rpartition("=")
-        if text in self.present or (source in self.present and name.isidentifier()):
-            return self._column(role, text)
-        try:
-            return Expression(text)
-        except ValueError as error:
-            reason = str(error).removeprefix("expression: ")
-            raise ValueError(f"{role}: is {text!r}, must be a column or a formula ({reason})") from None
-
-    def numbered(self, role: str, families: tuple[str, ...]) -> tuple[Column, ...]:
-        """Columns called state_0, state_1, …, or state alone."""
-        for family in families:
-            pattern = re.compile(rf"{family}(?:_?(\d{{1,4}})|\[(\d{{1,4}})\])?", re.IGNORECASE)
-            matches = [(match, source) for source in self.present if (match := pattern.fullmatch(source))]
-            if matches:
-                self.guessed.append(role)
-                matches.sort(key=lambda pair: int(pair[0][1] or pair[0][2] or 0))
-                stem = role if len(matches) == 1 and not (matches[0][0][1] or matches[0][0][2]) else None
-                return tuple(Column(stem or f"{role}_{i}", source) for i, (_, source) in enumerate(matches))
-        return ()
-
-    def others(self, columns: Columns, named: dict[str, Column]) -> tuple[Column, ...]:
-        """What formulas name besides the state and the action."""
-        formulas = [f for f in (columns.reward, columns.terminal) if isinstance(f, Expression)]
-        extra: dict[str, Column] = {}
-        for formula in formulas:
-            for name in sorted(formula.names - named.keys()):
-                if name.removeprefix(NEXT) in {c.name for c in columns.state} and name.startswith(NEXT):
-                    continue
-                if name not in self.present:
-                    states = ", ".join(NEXT + c.name for c in columns.state)
-                    message = f"there are {_list([*named, *self.present])}, and {states} of the row after"
-                    raise ValueError(f"formula {formula.text!r}: names {name!r}, which is no column; {message}")
-                extra[name] = Column(name, name)
-        return tuple(extra.values())
-
-    def _column(self, role: str, text: str) -> Column:
-        if text in self.present:
-            return Column(text, text)
-        name, equals, source = text.partition("=")
-        if not equals:
-            name, source = text, text
-        elif not name.isidentifier() or name in CONSTANTS or name in FUNCTIONS:
-            raise ValueError(f"{role}: is {text!r}, must be a column or name=column with a name for formulas")
-        if source not in self.present:
-            near = difflib.get_close_matches(source, self.present, 1)
-            hint = f" (did you mean {near[0]!r}?)" if near else ""
-            raise ValueError(f"{role}: is {source!r}, which is no column{hint}; there are {_list(self.present)}")
-        return Column(name, source)
+    texts = value.split(",") if isinstance(value, str) else list(value) if isinstance(value, Iterable) else [value]
+    for text in texts:
+        _require_text(role, text)
+    return tuple(text.strip() for text in texts if text != "")
 
 
-def _require_distinct(columns: Iterable[Column]) -> None:
-    seen: set[str] = set()
-    for column in columns:
-        if column.name in seen:
-            raise ValueError(f"state, action: {column.name!r} is named twice, must be one of them")
-        seen.add(column.name)
-
-
-def _list(names: Iterable[str], most: int = 30) -> str:
-    unique = list(dict.fromkeys(names))
-    return ", ".join(unique[:most]) + (f" and {len(unique) - most} more" if len(unique) > most else "")
+def _require_text(role: str, value: object) -> None:
+    if not isinstance(value, str):
+        raise TypeError(f"{role}: is {value!r}, must be the name of a column")

@@ -17,9 +17,10 @@ import numpy as np
 from gymnasium.spaces import Box
 
 from policyforest.data.readers.array_files import rows_of_arrays
-from policyforest.data.readers.columns import Columns, Wanted
+from policyforest.data.readers.columns import Columns
 from policyforest.data.readers.log import transitions_of
 from policyforest.data.readers.minari_files import rows_of_minari
+from policyforest.data.readers.resolved_columns import ResolvedColumns
 from policyforest.data.readers.rows import Problems, Rows
 from policyforest.data.transitions import Transitions
 
@@ -35,13 +36,13 @@ def as_transitions(dataset: Any, action_space: Box | None = None) -> Transitions
     return transitions_of(rows, columns, problems, action_space)
 
 
-def _rows(dataset: Any, problems: Problems) -> tuple[Rows, Columns]:
+def _rows(dataset: Any, problems: Problems) -> tuple[Rows, ResolvedColumns]:
     if isinstance(dataset, Mapping):
-        return rows_of_arrays("dataset", {k: np.asarray(v) for k, v in dataset.items()}, Wanted(), problems)
+        return rows_of_arrays("dataset", {k: np.asarray(v) for k, v in dataset.items()}, Columns(), problems)
     if hasattr(dataset, "iterate_episodes") and hasattr(dataset, "action_space"):
-        return rows_of_minari("dataset", dataset, Wanted(), problems)
+        return rows_of_minari("dataset", dataset, Columns(), problems)
     if hasattr(dataset, "episodes"):
-        return rows_of_arrays("dataset", _d3rlpy_arrays(dataset.episodes), Wanted(), problems)
+        return rows_of_arrays("dataset", _d3rlpy_arrays(dataset.episodes), Columns(), problems)
     known = "Transitions, a Minari or d3rlpy dataset, or a mapping of arrays"
     raise TypeError(f"dataset: is a {type(dataset).__name__}, must be {known}")
 

@@ -10,11 +10,9 @@ import numpy as np
 
 from policyforest._support.arguments import Floats
 from policyforest._support.formulas import Expression
-from policyforest.data.readers import log_warnings
-from policyforest.data.readers.assembly import Steps
-from policyforest.data.readers.columns import Column, Columns
-from policyforest.data.readers.log_warnings import Advice
-from policyforest.data.readers.rows import Problems, Rows, joined
+from policyforest.data.readers.log_contents import LogContents
+from policyforest.data.readers.log_warnings import Advice, advice
+from policyforest.data.readers.resolved_columns import Column
 from policyforest.data.transitions import Transitions
 
 
@@ -71,58 +69,37 @@ class Description:
         return asdict(self)
 
 
-def described(
-    rows: Sequence[Rows],
-    steps: Sequence[Steps],
-    columns: Columns,
-    problems: Problems,
-    bounds_from_log: bool,
-    files: Sequence[tuple[str, str]],
-    angles: Sequence[str],
-    period: float | None,
-    degrees: Sequence[str],
-) -> Description:
-    states, actions = (joined([getattr(s, name) for s in steps]) for name in ("states", "actions"))
-    terminals = joined([s.terminals for s in steps])
-    lengths = joined([np.bincount(s.episodes) for s in steps]) if len(terminals) else np.zeros(0, dtype=np.int64)
-    ended = _ended(steps)
-    intervals = joined([s.intervals for s in steps])
-    rewards = None if steps[0].rewards is None else joined([s.rewards for s in steps if s.rewards is not None])
-    named = [("state", c.name, states[:, d]) for d, c in enumerate(columns.state)]
-    named += [("action", c.name, actions[:, d]) for d, c in enumerate(columns.action)]
-    ranges = tuple(_range(role, name, values) for role, name, values in named if len(values))
-    seen = log_warnings.Seen(
-        columns, states, actions, joined([s.next_states for s in steps]), rewards, terminals, lengths, ended,
-        intervals, tuple(angles), bounds_from_log, any(r.interleaved for r in rows),
-        any(r.time is not None for r in rows),
-        problems, len(files), period is not None, tuple(degrees), sum(s.n_duplicates for s in steps),
-    )  # fmt: skip
+def describe_log(log: LogContents) -> Description:
+    """The description of a log, with warnings where it has samples."""
+    rewards, intervals = log.rewards, log.intervals
+    named = [("state", c.name, log.states[:, d]) for d, c in enumerate(log.columns.state)]
+    named += [("action", c.name, log.actions[:, d]) for d, c in enumerate(log.columns.action)]
     return Description(
-        files=tuple(name for name, _ in files),
-        formats=tuple(dict.fromkeys(kind for _, kind in files)),
-        n_rows=sum(map(len, rows)),
-        n_samples=len(terminals),
-        n_episodes=len(lengths),
-        episode_lengths=_lengths(lengths),
-        n_terminal=int(terminals.sum()),
-        terminal_share=float(ended.mean()) if len(ended) else 0.0,
-        columns=ranges,
-        reward=_text(columns.reward),
+        files=tuple(part.file for part in log.parts),
+        formats=tuple(dict.fromkeys(part.format for part in log.parts)),
+        n_rows=sum(len(part.rows) for part in log.parts),
+        n_samples=len(log.terminals),
+        n_episodes=len(log.lengths),
+        episode_lengths=_lengths(log.lengths),
+        n_terminal=int(log.terminals.sum()),
+        terminal_share=float(log.ended.mean()) if len(log.ended) else 0.0,
+        columns=tuple(_range(role, name, values) for role, name, values in named if len(values)),
+        reward=_text(log.columns.reward),
         reward_range=None if rewards is None or not len(rewards) else (float(rewards.min()), float(rewards.max())),
-        terminal=_text(columns.terminal),
+        terminal=_text(log.columns.terminal),
         period=float(np.median(intervals)) if len(intervals) else None,
         jitter=_jitter(intervals),
-        resampled_to=period,
-        n_gaps=sum(s.n_gaps for s in steps),
-        n_duplicates=sum(s.n_duplicates for s in steps),
-        n_last_rows=sum(s.n_last for s in steps),
-        n_malformed=problems.count,
-        malformed=tuple(problems.shown),
-        warnings=log_warnings.advice(seen) if len(terminals) else (),
+        resampled_to=log.settings.period,
+        n_gaps=log.total("n_gaps"),
+        n_duplicates=log.total("n_duplicates"),
+        n_last_rows=log.total("n_last"),
+        n_malformed=log.problems.count,
+        malformed=tuple(log.problems.shown),
+        warnings=advice(log) if len(log.terminals) else (),
     )
 
 
-def described_transitions(data: Transitions, files: Sequence[str]) -> Description:
+def describe_transitions(data: Transitions, files: Sequence[str]) -> Description:
     """The description of samples that were saved as such."""
     lengths = np.unique(data.episodes, return_counts=True)[1]
     named = [("state", f"state_{d}", column) for d, column in enumerate(data.states.T)]
@@ -150,15 +127,6 @@ def described_transitions(data: Transitions, files: Sequence[str]) -> Descriptio
         malformed=(),
         warnings=(),
     )
-
-
-def _ended(steps: Sequence[Steps]) -> Any:
-    """For each episode, whether it came to a terminal state."""
-    flags = []
-    for part in steps:
-        count = int(part.episodes.max(initial=-1)) + 1
-        flags.append(np.bincount(part.episodes, part.terminals, minlength=count) > 0)
-    return joined(flags)
 
 
 def _lengths(lengths: Any) -> tuple[int, int, int]:

@@ -9,12 +9,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from policyforest._support.arguments import one_of
-from policyforest.data.readers.minari_files import PREFIX, is_minari_folder
+from policyforest.data.readers.minari_files import MINARI_PREFIX, is_minari_folder
 from policyforest.data.readers.ros_bags import is_bag
 from policyforest.data.transition_files import SEAL
 
 FORMATS = ("csv", "parquet", "numpy", "minari", "rosbag", "transitions")
-SUFFIXES = {
+SUFFIX_FORMATS = {
     **dict.fromkeys((".csv", ".tsv", ".txt"), "csv"),
     **dict.fromkeys((".parquet", ".pq"), "parquet"),
     **dict.fromkeys((".npz", ".npy"), "numpy"),
@@ -31,7 +31,7 @@ def log_files(path: PathLike | Iterable[PathLike], format: str | None) -> list[t
         one_of("format", format, FORMATS)
     files: list[tuple[str, str]] = []
     for one in [os.fspath(p) for p in paths]:
-        if one.startswith(PREFIX):
+        if one.startswith(MINARI_PREFIX):
             files.append((one, "minari"))
             continue
         found = [one] if os.path.exists(one) else sorted(glob.glob(one, recursive=True))
@@ -50,10 +50,10 @@ def _opened(name: str) -> list[str]:
     folder = Path(name)
     if not folder.is_dir() or is_bag(folder) or is_minari_folder(folder):
         return [name]
-    inside = sorted(str(file) for file in folder.iterdir() if file.suffix.lower() in SUFFIXES or is_bag(file))
+    inside = sorted(str(file) for file in folder.iterdir() if file.suffix.lower() in SUFFIX_FORMATS or is_bag(file))
     if not inside:
         raise ValueError(
-            f"{name}: is a folder without logs; must hold {', '.join(SUFFIXES)}, a bag or a Minari dataset"
+            f"{name}: is a folder without logs; must hold {', '.join(SUFFIX_FORMATS)}, a bag or a Minari dataset"
         )
     return inside
 
@@ -64,10 +64,10 @@ def _format(name: str) -> str:
         return "rosbag" if is_bag(path) else "minari"
     if is_bag(path):
         return "rosbag"
-    kind = SUFFIXES.get(path.suffix.lower())
+    kind = SUFFIX_FORMATS.get(path.suffix.lower())
     if kind is None:
         raise ValueError(
-            f"path: is {name!r}, must end in {', '.join([*SUFFIXES, '.bag', '.mcap', '.db3'])}, or say format="
+            f"path: is {name!r}, must end in {', '.join([*SUFFIX_FORMATS, '.bag', '.mcap', '.db3'])}, or say format="
         )
     return "transitions" if kind in ("numpy", "parquet") and _is_ours(path) else kind
 

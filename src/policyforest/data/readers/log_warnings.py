@@ -5,14 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from policyforest._support.arguments import Floats
 from policyforest._support.formulas import Expression
-from policyforest.data.readers.columns import Columns
-from policyforest.data.readers.rows import Problems
+from policyforest.data.readers.log_contents import LogContents
 
 ANGLE_NAMES = re.compile(
     r"(^|_)(theta|angle|phi|psi|alpha|beta|yaw|pitch|roll|heading|azimuth|joint|q)\d*($|_)|angle|_deg"
@@ -34,57 +31,36 @@ class Advice:
         return f"{self.text}: {self.what_to_do}"
 
 
-@dataclass(frozen=True)
-class Seen:
-    """Everything that warnings look at."""
-
-    columns: Columns
-    states: Floats
-    actions: Floats
-    next_states: Floats
-    rewards: Floats | None
-    terminals: Any
-    lengths: Any
-    ended: Any
-    intervals: Floats
-    angles: tuple[str, ...]
-    bounds_from_log: bool
-    interleaved: bool
-    has_time: bool
-    problems: Problems
-    n_files: int
-    resampled: bool
-    degrees: tuple[str, ...]
-    n_duplicates: int
-
-
-def advice(seen: Seen) -> tuple[Advice, ...]:
+def advice(log: LogContents) -> tuple[Advice, ...]:
     checks = (_malformed, _rows_as_they_are, _times, _constants, _controller, _bounds, _ends, _angles, _rewards)
-    return tuple(warning for check in checks for warning in check(seen))
+    return tuple(warning for check in checks for warning in check(log))
 
 
-def _malformed(seen: Seen) -> Iterator[Advice]:
-    if seen.problems.count:
+def _malformed(log: LogContents) -> Iterator[Advice]:
+    if log.problems.count:
         yield Advice(
-            "malformed", seen.problems.text(), "they were left out, and episodes cut in two there; correct the log"
+            "malformed", log.problems.text(), "they were left out, and episodes cut in two there; correct the log"
         )
-    if seen.n_duplicates:
+    repeated = log.total("n_duplicates")
+    if repeated:
         yield Advice(
             "duplicates",
-            f"{seen.n_duplicates:,} rows repeat the row before them",
+            f"{repeated:,} rows repeat the row before them",
             "they were left out; see whether the logger writes twice",
         )
 
 
-def _rows_as_they_are(seen: Seen) -> Iterator[Advice]:
-    if seen.interleaved:
+def _rows_as_they_are(log: LogContents) -> Iterator[Advice]:
+    if any(part.rows.interleaved for part in log.parts):
         yield Advice(
             "interleaved",
             "episodes come back after other ones, so each was cut into pieces",
             "sort the rows by episode and time",
         )
-    whole_file = seen.columns.episode is None and not seen.has_time and not seen.columns.next_state
-    if whole_file and len(seen.lengths) == seen.n_files and seen.columns.truncated is None:
+    whole_file = (
+        log.columns.episode is None and all(part.rows.time is None for part in log.parts) and not log.columns.next_state
+    )
+    if whole_file and len(log.lengths) == len(log.parts) and log.columns.truncated is None:
         yield Advice(
             "one-episode",
             "there is neither an episode nor a time column, so each file is one episode",
@@ -92,18 +68,18 @@ def _rows_as_they_are(seen: Seen) -> Iterator[Advice]:
         )
 
 
-def _times(seen: Seen) -> Iterator[Advice]:
-    if not len(seen.intervals):
+def _times(log: LogContents) -> Iterator[Advice]:
+    if not len(log.intervals):
         return
-    period = float(np.median(seen.intervals))
-    jitter = float(np.percentile(np.abs(seen.intervals - period), 95))
+    period = float(np.median(log.intervals))
+    jitter = float(np.percentile(np.abs(log.intervals - period), 95))
     if period > 5:
         yield Advice(
             "time-unit",
             f"rows are {period:g} s apart, which is slow for a controller",
             "say --time-unit 0.001 if times are in milliseconds (1e-6, 1e-9: micro- and nanoseconds)",
         )
-    if jitter > JITTER_SHARE * period and not seen.resampled:
+    if jitter > JITTER_SHARE * period and log.settings.period is None:
         yield Advice(
             "jitter",
             f"the time between rows varies by {jitter:.3g} s around {period:.3g} s",
@@ -111,38 +87,38 @@ def _times(seen: Seen) -> Iterator[Advice]:
         )
 
 
-def _constants(seen: Seen) -> Iterator[Advice]:
-    for d, column in enumerate(seen.columns.action):
-        values = np.unique(seen.actions[:, d])
+def _constants(log: LogContents) -> Iterator[Advice]:
+    for d, column in enumerate(log.columns.action):
+        values = np.unique(log.actions[:, d])
         if len(values) == 1:
             yield Advice(
                 "constant-action",
                 f"action {column.name} is {values[0]:g} in every row, so nothing can be learned about it",
                 "leave it out, or record with actions that vary",
             )
-        elif len(values) <= DISCRETE < len(seen.actions):
+        elif len(values) <= DISCRETE < len(log.actions):
             yield Advice(
                 "discrete-action",
                 f"action {column.name} takes only {len(values)} values",
                 "what lies between them is unknown; record others, or use --method fqi-discrete",
             )
-    for d, column in enumerate(seen.columns.state):
-        if np.ptp(seen.states[:, d]) == 0:
+    for d, column in enumerate(log.columns.state):
+        if np.ptp(log.states[:, d]) == 0:
             yield Advice(
                 "constant-state",
-                f"state {column.name} is {seen.states[0, d]:g} in every row",
+                f"state {column.name} is {log.states[0, d]:g} in every row",
                 "leave it out, or check that the sensor was recorded",
             )
 
 
-def _controller(seen: Seen) -> Iterator[Advice]:
+def _controller(log: LogContents) -> Iterator[Advice]:
     """A log of a controller that never tried anything else."""
-    n, dims = seen.states.shape
+    n, dims = log.states.shape
     if n < 10 * (dims + 2):
         return
-    inputs = np.column_stack([seen.states, np.ones(n)])
-    for d, column in enumerate(seen.columns.action):
-        values = seen.actions[:, d]
+    inputs = np.column_stack([log.states, np.ones(n)])
+    for d, column in enumerate(log.columns.action):
+        values = log.actions[:, d]
         spread = np.var(values)
         if spread == 0:
             continue
@@ -155,11 +131,11 @@ def _controller(seen: Seen) -> Iterator[Advice]:
             )
 
 
-def _bounds(seen: Seen) -> Iterator[Advice]:
-    if seen.bounds_from_log:
+def _bounds(log: LogContents) -> Iterator[Advice]:
+    if log.bounds_from_log:
         ranges = ", ".join(
-            f"{column.name} [{seen.actions[:, d].min():.4g}, {seen.actions[:, d].max():.4g}]"
-            for d, column in enumerate(seen.columns.action)
+            f"{column.name} [{log.actions[:, d].min():.4g}, {log.actions[:, d].max():.4g}]"
+            for d, column in enumerate(log.columns.action)
         )
         yield Advice(
             "action-bounds",
@@ -168,15 +144,15 @@ def _bounds(seen: Seen) -> Iterator[Advice]:
         )
 
 
-def _ends(seen: Seen) -> Iterator[Advice]:
-    ended = seen.lengths[seen.ended]
-    if len(ended) >= 3 and len(set(ended.tolist())) == 1 and ended[0] == seen.lengths.max():
+def _ends(log: LogContents) -> Iterator[Advice]:
+    ended = log.lengths[log.ended]
+    if len(ended) >= 3 and len(set(ended.tolist())) == 1 and ended[0] == log.lengths.max():
         yield Advice(
             "time-limit",
             f"all {len(ended)} terminal episodes end after {ended[0]} steps, which looks like a time limit",
             "a time limit is no terminal state: give the column as --truncated in place of --terminal",
         )
-    elif "terminal" in seen.columns.guessed and str(getattr(seen.columns.terminal, "source", "")).lower() in (
+    elif "terminal" in log.columns.guessed and str(getattr(log.columns.terminal, "source", "")).lower() in (
         "done",
         "dones",
     ):
@@ -185,19 +161,19 @@ def _ends(seen: Seen) -> Iterator[Advice]:
             "the column 'done' was taken for terminal states; it often marks time limits too",
             "say --terminal and --truncated yourself",
         )
-    if seen.columns.terminal is None and seen.columns.truncated is None:
+    if log.columns.terminal is None and log.columns.truncated is None:
         yield Advice(
             "no-terminal",
             "no column says which states end the task",
             "fine for a task without an end; else name one (--terminal), or write a formula: --terminal 'abs(x) > 1'",
         )
-    elif seen.columns.terminal is not None and not seen.terminals.any():
+    elif log.columns.terminal is not None and not log.terminals.any():
         yield Advice(
             "never-terminal", "no sample is terminal", "check that the flag means what you think, if some should be"
         )
-    elif seen.columns.terminal_marks == "step" and not isinstance(seen.columns.terminal, Expression):
-        at_ends = seen.actions[seen.terminals]
-        if len(at_ends) >= 3 and not at_ends.any() and np.count_nonzero(~seen.actions.any(axis=1)) == len(at_ends):
+    elif log.columns.terminal_marks == "step" and not isinstance(log.columns.terminal, Expression):
+        at_ends = log.actions[log.terminals]
+        if len(at_ends) >= 3 and not at_ends.any() and np.count_nonzero(~log.actions.any(axis=1)) == len(at_ends):
             yield Advice(
                 "terminal-state",
                 "the actions of all terminal rows are 0, and of no others",
@@ -205,13 +181,13 @@ def _ends(seen: Seen) -> Iterator[Advice]:
             )
 
 
-def _angles(seen: Seen) -> Iterator[Advice]:
-    for d, column in enumerate(seen.columns.state):
-        values = seen.states[:, d]
-        if column.name in seen.degrees:
+def _angles(log: LogContents) -> Iterator[Advice]:
+    for d, column in enumerate(log.columns.state):
+        values = log.states[:, d]
+        if column.name in log.settings.degrees:
             continue
         low, high = float(values.min()), float(values.max())
-        jump = np.abs(seen.next_states[:, d] - values)[~seen.terminals]
+        jump = np.abs(log.next_states[:, d] - values)[~log.terminals]
         large = max(abs(low), abs(high)) > 3 * np.pi and low >= -361 and high <= 361
         if large and (ANGLE_NAMES.search(column.name.lower()) or np.any(np.abs(jump - 360) < 45)):
             yield Advice(
@@ -219,7 +195,7 @@ def _angles(seen: Seen) -> Iterator[Advice]:
                 f"state {column.name} goes from {low:.4g} to {high:.4g}, which looks like degrees",
                 f"say --degrees {column.name} to turn it into radians",
             )
-        elif column.name not in seen.angles and high - low > np.pi and np.any(np.abs(jump - 2 * np.pi) < 0.8):
+        elif column.name not in log.settings.angles and high - low > np.pi and np.any(np.abs(jump - 2 * np.pi) < 0.8):
             yield Advice(
                 "angle",
                 f"state {column.name} jumps by a whole turn between rows",
@@ -227,14 +203,14 @@ def _angles(seen: Seen) -> Iterator[Advice]:
             )
 
 
-def _rewards(seen: Seen) -> Iterator[Advice]:
-    if seen.rewards is None:
+def _rewards(log: LogContents) -> Iterator[Advice]:
+    if log.rewards is None:
         yield Advice(
             "no-reward", "there is no reward", "name a column or write a formula: --reward '-(x**2) - 0.1*u**2'"
         )
-    elif np.ptp(seen.rewards) == 0:
+    elif np.ptp(log.rewards) == 0:
         yield Advice(
             "constant-reward",
-            f"the reward is {seen.rewards[0]:g} in every sample",
+            f"the reward is {log.rewards[0]:g} in every sample",
             "nothing can be preferred; check the column or the formula",
         )

@@ -15,21 +15,22 @@ from gymnasium import spaces
 from policyforest._support.arguments import Floats
 from policyforest._support.extras import import_extra
 from policyforest.data.readers.array_files import well_formed
-from policyforest.data.readers.columns import NEXT, Columns, Wanted
+from policyforest.data.readers.columns import NEXT, Columns
+from policyforest.data.readers.resolved_columns import ResolvedColumns, resolve
 from policyforest.data.readers.rows import Problems, Rows
 
-PREFIX = "minari:"
+MINARI_PREFIX = "minari:"
 
 
 def is_minari_folder(path: Path) -> bool:
     return any((folder / "metadata.json").is_file() for folder in (path, path / "data"))
 
 
-def read_minari(path: str, wanted: Wanted, problems: Problems) -> tuple[Rows, Columns]:
+def read_minari(path: str, wanted: Columns, problems: Problems) -> tuple[Rows, ResolvedColumns]:
     return rows_of_minari(path, _open(path), wanted, problems)
 
 
-def rows_of_minari(path: str, dataset: Any, wanted: Wanted, problems: Problems) -> tuple[Rows, Columns]:
+def rows_of_minari(path: str, dataset: Any, wanted: Columns, problems: Problems) -> tuple[Rows, ResolvedColumns]:
     """Rows of a dataset that is open."""
     observations, actions = (_flat_space(path, dataset, name) for name in ("observation_space", "action_space"))
     try:
@@ -45,7 +46,7 @@ def rows_of_minari(path: str, dataset: Any, wanted: Wanted, problems: Problems) 
     table |= {f"{NEXT}state_{d}": column for d, column in enumerate(np.concatenate([s[1:] for s in states]).T)}
     table |= {f"action_{d}": column for d, column in enumerate(taken.T)}
     table["reward"] = np.concatenate([episode.rewards for episode in episodes]).astype(np.float64)
-    columns = wanted.resolve([*table, "terminal", "truncated"])
+    columns = resolve(wanted, [*table, "terminal", "truncated"])
     lengths = [len(episode.rewards) for episode in episodes]
     breaks = np.zeros(len(taken), dtype=np.bool_)
     breaks[np.cumsum([0, *lengths[:-1]])] = True
@@ -67,8 +68,8 @@ def rows_of_minari(path: str, dataset: Any, wanted: Wanted, problems: Problems) 
 def _open(path: str) -> Any:
     minari = import_extra("minari", "minari")
     try:
-        if path.startswith(PREFIX):
-            return minari.load_dataset(path.removeprefix(PREFIX))
+        if path.startswith(MINARI_PREFIX):
+            return minari.load_dataset(path.removeprefix(MINARI_PREFIX))
         folder = Path(path)
         return minari.MinariDataset(folder / "data" if (folder / "data").is_dir() else folder)
     except FileNotFoundError as error:

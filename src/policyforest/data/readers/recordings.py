@@ -19,10 +19,10 @@ import numpy as np
 from gymnasium.spaces import Box
 
 from policyforest._support.extras import import_extra
-from policyforest.data.readers.columns import Wanted
+from policyforest.data.readers.columns import Columns
 
-PREFIX = "/policyforest"
-FORMAT = "policyforest recording"
+TOPIC_PREFIX = "/policyforest"
+RECORDING_FORMAT = "policyforest recording"
 
 
 @dataclass(frozen=True)
@@ -35,16 +35,16 @@ class RecordedProblem:
     periodic: dict[str, tuple[float, float]]
     has_rewards: bool
 
-    def wanted(self, given: Wanted) -> Wanted:
+    def wanted(self, given: Columns) -> Columns:
         """The columns of the recording, except where something else was asked for."""
         judged = given.reward is None and self.has_rewards
         return replace(
             given,
-            state=[f"{name}={PREFIX}/state.data[{i}]" for i, name in enumerate(self.states)],
-            action=[f"{name}={PREFIX}/action.data[{i}]" for i, name in enumerate(self.actions)],
-            reward=f"{PREFIX}/reward.data" if judged else given.reward,
-            terminal=f"{PREFIX}/terminal.data" if judged and given.terminal is None else given.terminal,
-            episode=given.episode or f"{PREFIX}/episode.data",
+            state=[f"{name}={TOPIC_PREFIX}/state.data[{i}]" for i, name in enumerate(self.states)],
+            action=[f"{name}={TOPIC_PREFIX}/action.data[{i}]" for i, name in enumerate(self.actions)],
+            reward=f"{TOPIC_PREFIX}/reward.data" if judged else given.reward,
+            terminal=f"{TOPIC_PREFIX}/terminal.data" if judged and given.terminal is None else given.terminal,
+            episode=given.episode or f"{TOPIC_PREFIX}/episode.data",
         )
 
 
@@ -53,22 +53,22 @@ def recorded_problem(path: Path) -> RecordedProblem | None:
     highlevel = import_extra("rosbags.highlevel", "rosbags")
     try:
         with highlevel.AnyReader([path]) as reader:
-            chosen = [c for c in reader.connections if c.topic == f"{PREFIX}/problem"]
+            chosen = [c for c in reader.connections if c.topic == f"{TOPIC_PREFIX}/problem"]
             if not chosen:
                 return None
-            rewards = sum(c.msgcount for c in reader.connections if c.topic == f"{PREFIX}/reward")
+            rewards = sum(c.msgcount for c in reader.connections if c.topic == f"{TOPIC_PREFIX}/reward")
             for connection, _, raw in reader.messages(connections=chosen):
                 content = json.loads(reader.deserialize(raw, connection.msgtype).data)
                 return _problem(content, rewards > 0)
     except (LookupError, TypeError, ValueError) as error:
-        raise ValueError(f"{path}: {PREFIX}/problem is not what a recording holds ({error})") from error
+        raise ValueError(f"{path}: {TOPIC_PREFIX}/problem is not what a recording holds ({error})") from error
     except Exception as error:  # whatever rosbags, SQLite or MCAP make of a damaged file
         raise ValueError(f"{path}: is not a bag that can be read ({error})") from error
     return None
 
 
 def _problem(content: Any, has_rewards: bool) -> RecordedProblem:
-    if not isinstance(content, dict) or content.get("format") != FORMAT or content.get("version") != 1:
+    if not isinstance(content, dict) or content.get("format") != RECORDING_FORMAT or content.get("version") != 1:
         raise ValueError("its format or version is another")
     states, actions = (tuple(str(name) for name in content[key]) for key in ("states", "actions"))
     low, high = np.array(content["action_limits"], dtype=np.float64).reshape(len(actions), 2).T

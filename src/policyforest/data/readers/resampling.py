@@ -12,13 +12,13 @@ from typing import Literal
 import numpy as np
 
 from policyforest._support.arguments import Floats
-from policyforest.data.readers.columns import Column, Columns
+from policyforest.data.readers.resolved_columns import Column, ResolvedColumns
 from policyforest.data.readers.rows import Rows
 
 # Seconds; times since 1970 in floating point are 0.24 microseconds apart.
 SLACK = 3e-7
 
-Kind = Literal["state", "action", "sum", "any"]
+StepRule = Literal["state", "action", "sum", "any"]
 
 
 @dataclass(frozen=True)
@@ -28,18 +28,18 @@ class Series:
     times: Floats
     values: Floats
 
-    def at_steps(self, kind: Kind, ticks: Floats) -> Floats:
+    def at_steps(self, rule: StepRule, ticks: Floats) -> Floats:
         """One value a tick; the last tick's step is as long as the one before. NaN where there is none yet."""
         if len(self.times) == 0:
             return np.full(len(ticks), np.nan)
         ends = np.append(ticks[1:], ticks[-1] + (ticks[-1] - ticks[-2] if len(ticks) > 1 else 0.0))
-        if kind == "state":
+        if rule == "state":
             after = np.clip(np.searchsorted(self.times, ticks), 1, max(1, len(self.times) - 1))
             before = after - 1
             after = np.minimum(after, len(self.times) - 1)
             nearer = np.abs(self.times[after] - ticks) < np.abs(ticks - self.times[before])
             return self.values[np.where(nearer, after, before)]
-        if kind == "action":
+        if rule == "action":
             row = np.searchsorted(self.times, (ticks + ends) / 2, side="right") - 1
             held: Floats = np.where(row >= 0, self.values[np.maximum(row, 0)], np.nan)
             return held
@@ -50,7 +50,7 @@ class Series:
         # Summed from `first` to `last` alone: a single reward keeps its bits, as it would not in differences of sums.
         pairs = np.stack([first, last], axis=1).ravel()
         summed: Floats = np.where(first < last, np.add.reduceat(np.append(self.values, 0.0), pairs)[::2], 0.0)
-        return summed if kind == "sum" else (summed > 0).astype(np.float64)
+        return summed if rule == "sum" else (summed > 0).astype(np.float64)
 
 
 def ticks_between(first: float, last: float, period: float, most: int = 10**8) -> Floats:
@@ -62,7 +62,7 @@ def ticks_between(first: float, last: float, period: float, most: int = 10**8) -
     return ticks
 
 
-def resampled(rows: Rows, columns: Columns, period: float) -> Rows:
+def resampled(rows: Rows, columns: ResolvedColumns, period: float) -> Rows:
     """Rows at every `period` seconds, within each stretch that has no break."""
     assert rows.time is not None
     starts = np.flatnonzero(rows.breaks).tolist()
@@ -87,7 +87,7 @@ def resampled(rows: Rows, columns: Columns, period: float) -> Rows:
     )
 
 
-def _stretch(rows: Rows, columns: Columns, period: float, first: int, end: int) -> dict[str, Floats]:
+def _stretch(rows: Rows, columns: ResolvedColumns, period: float, first: int, end: int) -> dict[str, Floats]:
     assert rows.time is not None
     times = rows.time[first:end]
     ticks = ticks_between(times[0], times[-1], period)
@@ -95,10 +95,10 @@ def _stretch(rows: Rows, columns: Columns, period: float, first: int, end: int) 
     summed = {columns.reward.name} if isinstance(columns.reward, Column) else set()
     part: dict[str, Floats] = {"time:": ticks, "breaks:": np.arange(len(ticks)) == 0}
     for name, values in rows.numbers.items():
-        kind: Kind = "state" if name in states else "sum" if name in summed else "action"
+        rule: StepRule = "state" if name in states else "sum" if name in summed else "action"
         series = values[first:end]
         given = np.isfinite(series)  # an empty cell holds what was there before
-        part[name] = Series(times[given], series[given]).at_steps(kind, ticks)
+        part[name] = Series(times[given], series[given]).at_steps(rule, ticks)
     for name, flags in (("terminal:", rows.terminal), ("truncated:", rows.truncated)):
         if flags is not None:
             part[name] = Series(times, flags[first:end].astype(np.float64)).at_steps("any", ticks)

@@ -18,14 +18,15 @@ import numpy as np
 
 from policyforest._support.arguments import Floats
 from policyforest._support.extras import import_extra
-from policyforest.data.readers.columns import Column, Columns, Wanted
+from policyforest.data.readers.assembly import GAP_PERIODS
+from policyforest.data.readers.columns import Columns
 from policyforest.data.readers.recordings import recorded_problem
-from policyforest.data.readers.resampling import Kind, Series, ticks_between
+from policyforest.data.readers.resampling import Series, StepRule, ticks_between
+from policyforest.data.readers.resolved_columns import Column, ResolvedColumns, resolve
 from policyforest.data.readers.rows import Problems, Rows
 
-SUFFIXES = (".bag", ".mcap", ".db3")
+BAG_SUFFIXES = (".bag", ".mcap", ".db3")
 SOURCE = re.compile(r"(/[\w/]+)((?:\.\w+)+)(?:\[([^\]]+)\])?")
-GAP_PERIODS = 3.0
 
 
 class _SourceError(ValueError):
@@ -69,15 +70,15 @@ class _Field:
 
 
 def is_bag(path: Path) -> bool:
-    return path.suffix in SUFFIXES or (path.is_dir() and (path / "metadata.yaml").is_file())
+    return path.suffix in BAG_SUFFIXES or (path.is_dir() and (path / "metadata.yaml").is_file())
 
 
 def read_bag(
-    path: Path, wanted: Wanted, problems: Problems, period: float | None, max_gap: float | None
-) -> tuple[Rows, Columns]:
+    path: Path, wanted: Columns, problems: Problems, period: float | None, max_gap: float | None
+) -> tuple[Rows, ResolvedColumns]:
     told = recorded_problem(path) if wanted.state is None and wanted.action is None else None
     wanted = wanted if told is None else told.wanted(wanted)
-    columns = wanted.resolve(_sources(wanted))
+    columns = resolve(wanted, _sources(wanted))
     named = {c.name: c for c in columns.numbers}
     roles = {
         f"{role}:": c
@@ -95,7 +96,7 @@ def read_bag(
     ), columns
 
 
-def _sources(wanted: Wanted) -> list[str]:
+def _sources(wanted: Columns) -> list[str]:
     """A bag has thousands of fields: those that exist are the ones that were named, checked when messages are read."""
     texts = [*(wanted.state or ()), *(wanted.action or ())]
     texts += [t for t in (wanted.reward, wanted.terminal, wanted.truncated, wanted.episode) if t is not None]
@@ -170,7 +171,7 @@ def _require_messages(path: Path, series: dict[str, Series], fields: dict[str, _
             )
 
 
-def _ticks(series: dict[str, Series], columns: Columns, period: float | None) -> Floats:
+def _ticks(series: dict[str, Series], columns: ResolvedColumns, period: float | None) -> Floats:
     first = max(series[c.name].times[0] for c in columns.state)
     base = series[columns.state[0].name].times
     if period is None:
@@ -180,15 +181,17 @@ def _ticks(series: dict[str, Series], columns: Columns, period: float | None) ->
     return ticks_between(first, last, period)
 
 
-def _rows(path: Path, series: dict[str, Series], columns: Columns, ticks: Floats, max_gap: float | None) -> Rows:
+def _rows(
+    path: Path, series: dict[str, Series], columns: ResolvedColumns, ticks: Floats, max_gap: float | None
+) -> Rows:
     states = {c.name for c in columns.state}
     summed = {columns.reward.name} if isinstance(columns.reward, Column) else set()
     breaks = np.zeros(len(ticks), dtype=np.bool_)
     stale = np.zeros(len(ticks), dtype=np.bool_)
     numbers: dict[str, Floats] = {}
     for c in columns.numbers:
-        kind: Kind = "state" if c.name in states else "sum" if c.name in summed else "action"
-        numbers[c.name] = series[c.name].at_steps(kind, ticks)
+        rule: StepRule = "state" if c.name in states else "sum" if c.name in summed else "action"
+        numbers[c.name] = series[c.name].at_steps(rule, ticks)
         if c.name in states:
             stale |= _stale(series[c.name].times, ticks, max_gap)
     if "episode:" in series:

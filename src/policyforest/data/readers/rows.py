@@ -11,9 +11,8 @@ from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
 from policyforest._support.arguments import Floats
+from policyforest.data.transitions import Bools, Ints
 
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 OnError = Literal["fail", "skip"]
 SHOWN = 5
 

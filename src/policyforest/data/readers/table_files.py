@@ -15,11 +15,13 @@ from typing import Any
 import numpy as np
 
 from policyforest._support.extras import import_extra
-from policyforest.data.readers import cells
 from policyforest.data.readers.careful_csv import read_carefully
-from policyforest.data.readers.columns import Column, Columns, Wanted
+from policyforest.data.readers.cell_texts import FALSE, TRUE
+from policyforest.data.readers.columns import Columns
 from policyforest.data.readers.parquet_process import ParquetProcess
-from policyforest.data.readers.rows import Bools, Problems, Rows
+from policyforest.data.readers.resolved_columns import Column, ResolvedColumns, resolve
+from policyforest.data.readers.rows import Problems, Rows
+from policyforest.data.transitions import Bools
 
 SEPARATORS = ",;\t"
 LONGEST_HEADER = 1 << 20
@@ -47,21 +49,23 @@ def csv_header(path: Path) -> tuple[str, list[str]]:
     return separator, names
 
 
-def read_csv(path: Path, wanted: Wanted, problems: Problems) -> tuple[Rows, Columns]:
+def read_csv(path: Path, wanted: Columns, problems: Problems) -> tuple[Rows, ResolvedColumns]:
     separator, names = csv_header(path)
-    columns = wanted.resolve(names)
+    columns = resolve(wanted, names)
     rows = _read_fast(path, separator, names, columns)
     return (rows if rows is not None else read_carefully(path, separator, names, columns, problems)), columns
 
 
-def read_parquet(path: Path, wanted: Wanted, problems: Problems, process: ParquetProcess) -> tuple[Rows, Columns]:
-    columns = wanted.resolve(process.names(path))
+def read_parquet(
+    path: Path, wanted: Columns, problems: Problems, process: ParquetProcess
+) -> tuple[Rows, ResolvedColumns]:
+    columns = resolve(wanted, process.names(path))
     table = process.table(path, _expressions(import_extra("polars", "parquet"), columns, from_text=False))
     rows = _rows(path, table, columns, first_line=1, unit="row")
     return rows.only(_well_formed(rows, table, columns, problems)), columns
 
 
-def _read_fast(path: Path, separator: str, names: list[str], columns: Columns) -> Rows | None:
+def _read_fast(path: Path, separator: str, names: list[str], columns: ResolvedColumns) -> Rows | None:
     """The rows, or None where any of them needs a closer look."""
     polars = import_extra("polars", "parquet")
     try:
@@ -77,7 +81,7 @@ def _read_fast(path: Path, separator: str, names: list[str], columns: Columns) -
     return rows if _well_formed(rows, table, columns, None).all() else None
 
 
-def _expressions(polars: Any, columns: Columns, *, from_text: bool) -> list[Any]:
+def _expressions(polars: Any, columns: ResolvedColumns, *, from_text: bool) -> list[Any]:
     """What polars is to compute: numbers as float64, truths as 0, 1 or null, the number of the run of a label."""
 
     def cast(source: str) -> Any:
@@ -86,7 +90,7 @@ def _expressions(polars: Any, columns: Columns, *, from_text: bool) -> list[Any]
 
     def truth(source: str) -> Any:
         word = polars.col(source).cast(polars.String).str.strip_chars().str.to_lowercase()
-        return polars.when(word.is_in(list(cells.TRUE))).then(1).when(word.is_in(list(cells.FALSE))).then(0)
+        return polars.when(word.is_in(list(TRUE))).then(1).when(word.is_in(list(FALSE))).then(0)
 
     chosen = {f"number:{c.name}": cast(c.source) for c in columns.numbers}
     # An empty cell is not the same as one that is no number.
@@ -111,7 +115,7 @@ def _time(polars: Any, source: str, from_text: bool) -> Any:
     return polars.coalesce(moments, numbers)
 
 
-def _rows(path: Path, table: Any, columns: Columns, first_line: int, unit: str) -> Rows:
+def _rows(path: Path, table: Any, columns: ResolvedColumns, first_line: int, unit: str) -> Rows:
     n = table.height
 
     def truths(role: str) -> Bools | None:
@@ -138,7 +142,7 @@ def _rows(path: Path, table: Any, columns: Columns, first_line: int, unit: str) 
     )
 
 
-def _well_formed(rows: Rows, table: Any, columns: Columns, problems: Problems | None) -> Bools:
+def _well_formed(rows: Rows, table: Any, columns: ResolvedColumns, problems: Problems | None) -> Bools:
     """Which rows can be used; what is wrong with the others goes to `problems`."""
     good = np.ones(len(rows), dtype=np.bool_)
 

@@ -10,7 +10,7 @@ TRUE, FALSE = frozenset({"1", "true", "t", "yes", "1.0"}), frozenset({"0", "fals
 DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+(e[+-]?\d+)?", re.IGNORECASE)
 
 
-def number(text: str) -> float:
+def parse_number(text: str) -> float:
     """A finite number; NaN stands for an empty cell, and a ValueError says what else was there."""
     text = text.strip()
     if not text:
@@ -25,7 +25,7 @@ def number(text: str) -> float:
     return value
 
 
-def truth(text: str) -> bool:
+def parse_truth(text: str) -> bool:
     word = text.strip().lower()
     if word in TRUE:
         return True
@@ -34,10 +34,10 @@ def truth(text: str) -> bool:
     raise ValueError(f"{shown(text)} is neither true nor false (1 or 0)")
 
 
-def seconds(text: str) -> float:
+def parse_seconds(text: str) -> float:
     """Seconds as a number, or a date and time in ISO 8601, in UTC where no zone is given."""
     try:
-        value = number(text)
+        value = parse_number(text)
     except ValueError:
         try:
             moment = datetime.fromisoformat(text.strip())
