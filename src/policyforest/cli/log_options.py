@@ -1,4 +1,4 @@
-"""The options that say how a log is to be read; `learn` and `data` share them."""
+"""The options for reading a log; `learn` and `data` share them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 @dataclass(frozen=True)
 class LogOptions:
-    """How a log is to be read, as said on the command line."""
+    """How to read a log, as given on the command line."""
 
     state: Annotated[
         str | None, typer.Option(help="The state's columns, 'a,b' or 'name=column,…'.  [default: state_0, state_1, …]")

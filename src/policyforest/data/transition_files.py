@@ -36,7 +36,7 @@ ARRAYS = {
     "terminals": ("b", 1),
     "episodes": ("i", 1),
 }
-# Columns of the Parquet file: one a dimension for the arrays with rows, else one.
+# Columns of the Parquet file: one per dimension for the arrays of two dimensions, else one.
 PARQUET_COLUMNS = {
     "states": "state",
     "actions": "action",

@@ -181,7 +181,7 @@ class Transitions:
 
     def state_box(self) -> Floats:
         """The box (dS, 2) of the states to learn on: `state_limits` where they are finite, else the extremes
-        of the samples. Terminal next states do not count, since nobody acts there."""
+        of the samples. Terminal next states do not count, since no action is taken there."""
         low = np.minimum(self.states.min(axis=0), self._living().min(axis=0, initial=np.inf))
         high = np.maximum(self.states.max(axis=0), self._living().max(axis=0, initial=-np.inf))
         extremes = np.stack([low, high], axis=1)

@@ -6,7 +6,7 @@ by more than the largest gap, and after a terminal or truncated row. The last ro
 a next state and no sample. What a terminal flag stands beside differs from log to log:
 
 - "step": the row's action led to the end, as in Gymnasium's steps. If the state after it is in no row, the row's own
-  stands in for it: nobody acts there, and no learner reads it.
+  is used in its place: no action is taken there, and no learner reads it.
 - "state": the row's state is the end. The sample before it is terminal, and the row itself is no sample.
 """
 
@@ -164,7 +164,7 @@ def _following(
     has_next = np.append(~breaks[1:], False)
     # A row without any action is the state after the step before it, even if that step was the last.
     final = np.append(~rows.breaks[1:] & np.isnan(actions[1:]).all(axis=1), False)
-    if columns.episode is not None:  # the label says that the row after a terminal step still belongs to it
+    if columns.episode is not None:  # by its label, the row after a terminal step belongs to the episode
         final |= np.append(~rows.breaks[1:], False) & terminal & (columns.terminal_marks == "step")
     shifted = np.concatenate([states[1:], states[-1:]])
     next_states = np.where((has_next | final)[:, None], shifted, states)

@@ -11,12 +11,12 @@ DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+(e[+-]?\d+)?", re.IGNORECASE)
 
 
 def parse_number(text: str) -> float:
-    """A finite number; NaN stands for an empty cell, and a ValueError says what else was there."""
+    """A finite number; NaN for an empty cell, and a ValueError that shows any other text."""
     text = text.strip()
     if not text:
         return math.nan
     try:
-        value = float(text) if "_" not in text else math.nan  # Python's 1_000 is nobody's log
+        value = float(text) if "_" not in text else math.nan  # Python reads 1_000, logs do not hold it
     except ValueError:
         value = math.nan
     if not math.isfinite(value):

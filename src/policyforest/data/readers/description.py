@@ -1,4 +1,4 @@
-"""What was understood of a log, and what usually goes wrong with logs; each warning says what to do."""
+"""What was understood of a log, and what usually goes wrong with logs; each warning comes with what to do."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def read_log(
     path: a file, a folder (Minari, a ROS 2 bag, recorded episodes), a pattern such as ``logs/*.csv``, ``minari:`` and
         the id of a dataset, or several of them. Each file begins a new episode.
     columns: which column means what. Its fields can be given as keywords instead: ``state=["x", "v"], action=["u"]``.
-    period: seconds of a control step: rows are brought to it. None: rows are steps as they are.
+    period: seconds of a control step, to which rows are resampled. None: each row is a step.
     max_gap: seconds without a row that end an episode; default: 3 periods.
     time_unit: seconds in a unit of the time column (0.001 for milliseconds).
     degrees: columns in degrees, turned into radians. angles: states that are angles, turned into [-pi, pi).

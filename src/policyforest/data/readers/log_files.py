@@ -78,7 +78,7 @@ def _is_ours(path: Path) -> bool:
         try:
             with zipfile.ZipFile(path) as archive:
                 names = set(archive.namelist())
-        except (zipfile.BadZipFile, NotImplementedError, ValueError):  # whoever reads it says what is wrong
+        except (zipfile.BadZipFile, NotImplementedError, ValueError):  # the reader of the file raises the error
             return False
         return {"metadata.npy", "next_states.npy", "episodes.npy"} <= names
     with path.open("rb") as file:

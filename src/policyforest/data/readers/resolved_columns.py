@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from policyforest._support.formulas import CONSTANTS, FUNCTIONS, Expression
 from policyforest.data.readers.columns import NEXT, Columns, TerminalMarks
 
-# What columns are called where nobody says it, in the order in which they are looked for.
+# The usual names of columns, in the order in which they are looked for.
 STATE_FAMILIES, ACTION_FAMILIES = ("state", "observation", "obs", "s"), ("action", "act", "a", "u")
 SINGLE = {
     "reward": ("reward", "rewards", "r"),

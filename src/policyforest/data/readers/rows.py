@@ -44,7 +44,7 @@ class Rows:
     periodic: dict[str, tuple[float, float]] = field(default_factory=dict)
     """Angles that the log itself tells of"""
     whole: bool = False
-    """Whether the log itself tells where episodes end: a pause does not"""
+    """Whether the log itself marks where episodes end; a pause is then no end"""
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -53,11 +53,11 @@ class Rows:
         return f"{self.source}, {self.unit} {self.lines[row]}"
 
     def only(self, kept: Bools) -> Rows:
-        """The rows that are kept; where some are left out, the next one begins anew."""
+        """The rows that are kept; the first row after one that is left out is a break."""
         if kept.all():
             return replace(self, breaks=np.append(True, self.breaks[1:])[: len(self)])
         dropped = np.concatenate([[False], ~kept[:-1]])
-        # A row begins anew if it did before, or if any row since the last kept one was dropped.
+        # A row is a break if it was one before, or if any row since the last kept one was dropped.
         runs = np.cumsum(self.breaks | dropped)[kept]
         breaks = np.diff(runs, prepend=-1) > 0
 
@@ -82,7 +82,7 @@ class Rows:
 
 
 def joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """One array of several; a single one as it is, since logs may be nearly as large as the memory."""
+    """One array of several; a single one is not copied, since logs may be nearly as large as the memory."""
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 

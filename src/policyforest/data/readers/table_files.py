@@ -93,7 +93,7 @@ def _expressions(polars: Any, columns: ResolvedColumns, *, from_text: bool) -> l
         return polars.when(word.is_in(list(TRUE))).then(1).when(word.is_in(list(FALSE))).then(0)
 
     chosen = {f"number:{c.name}": cast(c.source) for c in columns.numbers}
-    # An empty cell is not the same as one that is no number.
+    # An empty cell is allowed where a cell with another text is not.
     chosen |= {f"empty:{c.name}": polars.col(c.source).is_null() for c in columns.numbers}
     for role, column in (("terminal", columns.terminal), ("truncated", columns.truncated)):
         if isinstance(column, Column):
