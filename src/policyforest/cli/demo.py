@@ -44,7 +44,7 @@ INTRODUCTION = (
 
 
 @dataclass(frozen=True)
-class Contender:
+class MeasuredPolicy:
     """A policy of the demo with what was measured of it."""
 
     name: str
@@ -83,9 +83,12 @@ def demo(
         forest.policy.save(output / "pendulum.pforest")
         tree.policy.save(output / "pendulum-tree.pforest")
         exported = tree.policy.export_c(output / "pendulum-c", "float32", name="pendulum")
-        write_report(output, data, learned, (forest, tree))
+        write_demo_report(output, data, learned, (forest, tree))
     print_table(
-        f"Balance a pole, learned from {data.n_episodes} random episodes", COLUMNS, rows((forest, tree)), COLUMNS[1:]
+        f"Balance a pole, learned from {data.n_episodes} random episodes",
+        COLUMNS,
+        table_rows((forest, tree)),
+        COLUMNS[1:],
     )
     print(CAPTION)
     print(f"Saved pendulum.pforest, pendulum-tree.pforest, policy.png and report.html in {output}/,")
@@ -93,23 +96,23 @@ def demo(
     print(f"({time.perf_counter() - started:.0f} s in all).")
 
 
-def measured(name: str, policy: Policy, episodes: int, seed: int) -> Contender:
+def measured(name: str, policy: Policy, episodes: int, seed: int) -> MeasuredPolicy:
     result = evaluate(policy, PROBLEM, episodes=episodes, seed=seed + 1)
     visited = collect(PROBLEM, policy, steps=200, seed=seed + 1).states
-    return Contender(name, policy, result, 1e6 * action_time(policy, visited))
+    return MeasuredPolicy(name, policy, result, 1e6 * action_time(policy, visited))
 
 
-def rows(contenders: Sequence[Contender]) -> list[tuple[str, ...]]:
+def table_rows(policies: Sequence[MeasuredPolicy]) -> list[tuple[str, ...]]:
     """The table: ours, and what to stand beside."""
     beside = [("the paper's forest", PAPER), ("limit (the true equations known)", LIMIT)]
-    return [c.row() for c in contenders] + [(name, f"{mean:.0f}", "", "", "", "") for name, mean in beside]
+    return [p.row() for p in policies] + [(name, f"{mean:.0f}", "", "", "", "") for name, mean in beside]
 
 
-def write_report(folder: Path, data: Transitions, learned: Learned, contenders: Sequence[Contender]) -> None:
+def write_demo_report(folder: Path, data: Transitions, learned: Learned, policies: Sequence[MeasuredPolicy]) -> None:
     from policyforest.report import page
     from policyforest.report.plots import episode_figure, learning_figure, png_bytes, policy_figure, returns_figure
 
-    forest, tree = contenders
+    forest, tree = policies
     assert learned.q is not None
     played = collect(PROBLEM, forest.policy, steps=150, seed=1)
     marks = {"paper": PAPER, "limit": LIMIT}
@@ -117,7 +120,7 @@ def write_report(folder: Path, data: Transitions, learned: Learned, contenders: 
     blocks = [
         page.paragraph(INTRODUCTION),
         page.heading("How good it is"),
-        page.table(COLUMNS, rows(contenders), CAPTION),
+        page.table(COLUMNS, table_rows(policies), CAPTION),
         page.picture(png_bytes(returns_figure(forest.result.returns, marks)), "Histogram of returns"),
         page.heading("What was learned"),
         page.paragraph(_words(data, learned, tree)),
@@ -147,7 +150,7 @@ def _reached(policy: Policy) -> str:
     )
 
 
-def _words(data: Transitions, learned: Learned, tree: Contender) -> str:
+def _words(data: Transitions, learned: Learned, tree: MeasuredPolicy) -> str:
     assert learned.q is not None
     drawn = learned.q.resampling.n_drawn if learned.q.resampling else 0
     extra = f", multiplied by {drawn:,} samples drawn from a model of them" if drawn else ""

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from policyforest.cli.output import Json, Seed, print_json, print_pairs, progress
-from policyforest.cli.problems import Problem, open_environment
+from policyforest.cli.problem_argument import ProblemName, open_environment
 from policyforest.environments.collection import collect
 from policyforest.environments.episodes import id_from_file
 from policyforest.environments.evaluation import Evaluation
@@ -22,7 +22,7 @@ PolicyFile = Annotated[Path, typer.Argument(metavar="POLICY", help="A .pforest f
 
 def evaluate(
     policy: PolicyFile,
-    problem: Problem = None,
+    problem: ProblemName = None,
     episodes: Annotated[int, typer.Option(help="Episodes to play.")] = 50,
     seed: Seed = 1,
     max_steps: Annotated[

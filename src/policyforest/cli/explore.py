@@ -11,7 +11,7 @@ import typer
 
 from policyforest._support.arguments import whole_number
 from policyforest.cli.output import Jobs, Json, Seed, note, print_json, print_pairs, progress
-from policyforest.cli.problems import PROBLEM_HELP, open_environment
+from policyforest.cli.problem_argument import PROBLEM_HELP, open_environment
 from policyforest.environments.evaluation import evaluate
 from policyforest.environments.named_problems import named_problem
 from policyforest.exploration import EXPLORERS, EpisodeReport, ExploringAgent, make_agent, resume

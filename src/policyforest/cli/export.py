@@ -18,7 +18,7 @@ from policyforest.policy.policy import Policy, Simplification
 from policyforest.policy.policy_files import load
 
 
-class Target(StrEnum):
+class ExportFormat(StrEnum):
     """What a policy can become."""
 
     C = "c"
@@ -27,7 +27,7 @@ class Target(StrEnum):
 
 def export(
     policy: PolicyFile,
-    to: Annotated[Target, typer.Option(help="C99 or ONNX.")] = Target.C,
+    to: Annotated[ExportFormat, typer.Option(help="C99 or ONNX.")] = ExportFormat.C,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="A directory (c) or a file .onnx.  [default: beside the policy]"),
@@ -58,7 +58,7 @@ def export(
             f"POLICY: {policy} is of the kind {learned.kind!r}, must be a policy of forests; learn one with fpf-pwl"
         )
     learned = _as_one_tree(learned, distil, data, max_leaves)
-    if to is Target.ONNX:
+    if to is ExportFormat.ONNX:
         report = _write_onnx(learned, output or policy.with_suffix(".onnx"), precision, style, max_bytes)
         lines = report
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated, Any
@@ -11,10 +11,19 @@ from typing import Annotated, Any
 import typer
 
 from policyforest._support.labels import ACTION_NAMES, STATE_NAMES
-from policyforest.cli.log_options import LogOptions
-from policyforest.cli.option_groups import with_option_groups
-from policyforest.cli.output import Jobs, Json, Progress, Seed, note, print_json, print_pairs, progress, training_curves
-from policyforest.cli.problems import Problem, open_environment
+from policyforest.cli import log_options as options
+from policyforest.cli.output import (
+    Jobs,
+    Json,
+    ProgressDisplay,
+    Seed,
+    note,
+    print_json,
+    print_pairs,
+    progress,
+    training_curves,
+)
+from policyforest.cli.problem_argument import ProblemName, open_environment
 from policyforest.data.readers import read_log
 from policyforest.data.transitions import Transitions
 from policyforest.environments.collection import collect, sample_uniform
@@ -27,9 +36,8 @@ from policyforest.policy.policy_files import SUFFIX
 DEFAULT_EPISODES, DEFAULT_STEPS, DEFAULT_SAMPLES = 100, 10_000, 10_000
 
 
-@with_option_groups
 def learn(
-    problem: Problem = None,
+    problem: ProblemName = None,
     episodes: Annotated[
         int | None, typer.Option(help=f"Episodes of a random policy to learn from.  [default: {DEFAULT_EPISODES}]")
     ] = None,
@@ -48,8 +56,22 @@ def learn(
         list[str] | None,
         typer.Option(help="A state that is an angle in [-pi, pi], its dimension or name; may be repeated."),
     ] = None,
-    *,
-    log_options: LogOptions,
+    state: options.State = None,
+    action: options.Action = None,
+    reward: options.Reward = None,
+    terminal: options.Terminal = None,
+    truncated: options.Truncated = None,
+    episode: options.Episode = None,
+    time: options.Time = None,
+    next_state: options.NextState = None,
+    terminal_marks: options.TerminalMarks = None,
+    period: options.Period = None,
+    max_gap: options.MaxGap = None,
+    time_unit: options.TimeUnit = 1.0,
+    degrees: options.Degrees = None,
+    bounds: options.Bounds = None,
+    on_error: options.OnError = "fail",
+    format: options.Format = None,
     method: Annotated[str, typer.Option(help=f"{', '.join(METHODS)}.")] = "fpf-pwl",
     preset: Annotated[str | None, typer.Option(help="'paper': the settings of the paper for this problem.")] = None,
     discount: Annotated[
@@ -69,7 +91,12 @@ def learn(
 
     The samples are episodes of a random policy on PROBLEM, or come from logs (--data; see `policyforest data`)."""
     _require_places(output, save_data)
-    reading = replace(log_options, angle=angle if data else None).arguments()
+    reading = options.log_options(
+        bounds=bounds, degrees=degrees, angles=angle if data else None, state=state, action=action, reward=reward,
+        terminal=terminal, truncated=truncated, episode=episode, time=time, next_state=next_state,
+        terminal_marks=terminal_marks, period=period, max_gap=max_gap, time_unit=time_unit, on_error=on_error,
+        format=format,
+    )  # fmt: skip
     name = problem or ""
     with progress(quiet=json) as shown, training_curves(tensorboard) as written:
 
@@ -174,7 +201,7 @@ def _refuse_with_data(**options: object) -> None:
             raise ValueError(f"--{name}: is {value}, must be left out with --data, which holds all samples")
 
 
-def _fit(learner: Learner, transitions: Transitions, shown: Progress) -> Learned:
+def _fit(learner: Learner, transitions: Transitions, shown: ProgressDisplay) -> Learned:
     if learner.method in ("bas", "fqi-discrete"):
         shown.stage(f"learning by {learner.method}")
     else:

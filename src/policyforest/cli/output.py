@@ -82,7 +82,7 @@ def note(text: str) -> None:
     print(f"note: {text}", file=sys.stderr)
 
 
-class Progress:
+class ProgressDisplay:
     """Tells how far learning has come."""
 
     def stage(self, text: str) -> None:
@@ -102,7 +102,7 @@ class Progress:
         """One of its iterations has ended."""
 
 
-class _TerminalProgress(Progress):
+class _TerminalDisplay(ProgressDisplay):
     """A bar with the time left. `horizon="auto"` may end before it: it counts the most iterations there can be."""
 
     def __init__(self, bar: Any) -> None:
@@ -128,10 +128,10 @@ class _TerminalProgress(Progress):
 
 
 @contextmanager
-def progress(quiet: bool = False) -> Iterator[Progress]:
+def progress(quiet: bool = False) -> Iterator[ProgressDisplay]:
     """A bar on standard error if that is a terminal, and nothing otherwise."""
     if quiet or not sys.stderr.isatty():
-        yield Progress()
+        yield ProgressDisplay()
         return
     from rich.console import Console
     from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -146,7 +146,7 @@ def progress(quiet: bool = False) -> Iterator[Progress]:
         TimeRemainingColumn(),
     )
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        yield _TerminalProgress(bar)
+        yield _TerminalDisplay(bar)
 
 
 @contextmanager

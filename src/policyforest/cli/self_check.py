@@ -22,7 +22,7 @@ ROWS = 400
 
 
 @dataclass(frozen=True)
-class Check:
+class CheckResult:
     """What was checked, whether it held, and what was seen."""
 
     name: str
@@ -31,7 +31,7 @@ class Check:
     seconds: float
 
 
-def self_check() -> Iterator[Check]:
+def self_check() -> Iterator[CheckResult]:
     """Runs every check, one after the other; a check that fails does not stop the others."""
     for name, check in CHECKS.items():
         started = time.perf_counter()
@@ -39,7 +39,7 @@ def self_check() -> Iterator[Check]:
             passed, detail = True, check()
         except Exception as error:  # whatever a broken installation raises is a finding
             passed, detail = False, f"{type(error).__name__}: {error}"
-        yield Check(name, passed, detail, time.perf_counter() - started)
+        yield CheckResult(name, passed, detail, time.perf_counter() - started)
 
 
 def walk(forest: Forest, x: Floats) -> float:

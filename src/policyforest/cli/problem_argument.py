@@ -12,7 +12,7 @@ from policyforest.environments.episodes import Environment
 from policyforest.environments.named_problems import PROBLEMS, environment_id
 
 PROBLEM_HELP = f"{', '.join(PROBLEMS)}, or any Gymnasium id."
-Problem = Annotated[str | None, typer.Argument(metavar="PROBLEM", help=PROBLEM_HELP)]
+ProblemName = Annotated[str | None, typer.Argument(metavar="PROBLEM", help=PROBLEM_HELP)]
 
 
 def open_environment(problem: str) -> Environment:
