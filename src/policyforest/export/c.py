@@ -24,7 +24,7 @@ from policyforest.export.int16 import QuantisedPolicy, quantise
 from policyforest.export.names import require_name
 from policyforest.export.probing import probing_states
 from policyforest.export.program import PRECISIONS, STYLES, Precision, Program, Style, float_program
-from policyforest.export.table import Table, make_table
+from policyforest.export.tree_table import TreeTable, make_tree_table
 from policyforest.policy.float32_policy import Float32Policy, float32_policy
 from policyforest.policy.policy import Policy
 
@@ -82,7 +82,7 @@ def export_c(
     depth = max(forest.depth for forest in policy.forests)
     if style == "branches":
         require_shallow(depth)
-    table = make_table(program) if style == "table" else None
+    table = make_tree_table(program) if style == "table" else None
     export = CExport(
         Path(directory),
         (),
@@ -120,7 +120,7 @@ def _compiled(policy: Policy, precision: Precision) -> tuple[Program, Runner]:
     return float_program(plain, precision), plain
 
 
-def _size(program: Program, table: Table | None) -> int:
+def _size(program: Program, table: TreeTable | None) -> int:
     if table is not None:
         return table.n_bytes + LOOP_BYTES
     leaves = sum(int(tree.models.size) for forest in program.forests for tree in forest.trees)
@@ -140,7 +140,7 @@ def _recorded(policy: Policy, runner: Runner) -> tuple[NDArray[Any], NDArray[Any
 def _files(
     policy: Policy,
     program: Program,
-    table: Table | None,
+    table: TreeTable | None,
     export: CExport,
     recorded: tuple[NDArray[Any], NDArray[Any]],
 ) -> dict[str, str]:

@@ -15,7 +15,7 @@ from policyforest.export.branches import forest_function, tree_functions
 from policyforest.export.int16 import list_lost
 from policyforest.export.names import comment
 from policyforest.export.program import CodeForest, Program
-from policyforest.export.table import Table
+from policyforest.export.tree_table import TreeTable
 from policyforest.policy.policy import Policy
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def header_facts(policy: Policy, program: Program, export: CExport) -> dict[str,
     }
 
 
-def source_facts(program: Program, table: Table | None) -> dict[str, Any]:
+def source_facts(program: Program, table: TreeTable | None) -> dict[str, Any]:
     """What the source file is made of."""
     first = np.cumsum([0, *(len(forest.trees) for forest in program.forests)]).tolist()
     return {
@@ -102,7 +102,7 @@ def recorded_rows(program: Program, states: NDArray[Any], actions: NDArray[Any])
     return [{"state": text(s), "action": text(a)} for s, a in zip(states, actions, strict=True)]
 
 
-def _forest_facts(program: Program, forest: CodeForest, j: int, table: Table | None, first: int) -> dict[str, Any]:
+def _forest_facts(program: Program, forest: CodeForest, j: int, table: TreeTable | None, first: int) -> dict[str, Any]:
     more = ", x" if forest.linear and program.precision != "int16" else ""
     if table is not None:
         which = "linears" if forest.linear else "constants"
@@ -133,7 +133,7 @@ def _leaf_text(program: Program) -> str:
     return f"its {program.n_states} weights and {intercept}" + (", or its value" if False in kinds else "")
 
 
-def _wrapped_roots(table: Table) -> list[int]:
+def _wrapped_roots(table: TreeTable) -> list[int]:
     """Roots as signed numbers of the same bits."""
     half = 1 << (table.root_bits - 1)
     return [root - 2 * half if root >= half else root for root in table.roots]

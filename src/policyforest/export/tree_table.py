@@ -21,7 +21,7 @@ MOST_SIDE_BY_SIDE = 13
 
 
 @dataclass(frozen=True)
-class Table:
+class TreeTable:
     """Words of all trees, one after the other."""
 
     words: list[int]
@@ -47,7 +47,7 @@ class Table:
         return len(self.words) * self.word_bits // 8 + len(self.roots) * self.root_bits // 8
 
 
-def make_table(program: Program) -> Table:
+def make_tree_table(program: Program) -> TreeTable:
     """The table of a program."""
     feature_bits = (program.n_states - 1).bit_length()
     room = program.bits - LEAF_BITS - feature_bits
@@ -60,7 +60,7 @@ def make_table(program: Program) -> Table:
         for tree in forest.trees:
             roots.append(len(words))
             words += _tree_words(program, tree, forest.linear, feature_bits, wide)
-    return Table(words, roots, program.bits, 16 if roots[-1] < 2**16 else 32, feature_bits, wide)
+    return TreeTable(words, roots, program.bits, 16 if roots[-1] < 2**16 else 32, feature_bits, wide)
 
 
 def leaf_words(program: Program, linear: bool) -> int:
