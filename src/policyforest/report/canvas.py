@@ -23,7 +23,7 @@ P = ParamSpec("P")
 BLUE, ORANGE, GREEN, VIOLET, INK, FAINT = "#2a6f97", "#c8553d", "#5b8c5a", "#8a6fb0", "#33383f", "#d9dde2"
 DPI = 110
 
-STYLE = {
+RC_PARAMS = {
     "font.size": 10,
     "axes.titlesize": 11,
     "axes.titleweight": "bold",
@@ -48,7 +48,7 @@ def styled(draw: Callable[P, Figure]) -> Callable[P, Figure]:
 
     @wraps(draw)
     def drawn(*args: P.args, **kwargs: P.kwargs) -> Figure:
-        with matplotlib().rc_context(STYLE):
+        with matplotlib().rc_context(RC_PARAMS):
             return draw(*args, **kwargs)
 
     return drawn
@@ -96,6 +96,6 @@ def png_bytes(figure: Figure, dpi: float | None = None) -> bytes:
 def svg_text(figure: Figure) -> str:
     """The picture as an SVG file, without the date and the software that made it."""
     content = io.StringIO()
-    with matplotlib().rc_context(STYLE):
+    with matplotlib().rc_context(RC_PARAMS):
         figure.savefig(content, format="svg", metadata={"Date": None, "Creator": None})
     return content.getvalue()

@@ -20,7 +20,7 @@ from policyforest._support.extras import import_extra
 from policyforest._support.files import replacing
 from policyforest._support.labels import labels_for
 from policyforest.report.maps import Maps
-from policyforest.report.page import STYLE
+from policyforest.report.page import CSS
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def write_report(path: str | os.PathLike[str], title: str, blocks: Sequence[str]
     plotly = import_extra("plotly.offline", "report").get_plotlyjs()
     assets = files("policyforest.report") / "assets"
     script = (assets / "report.js").read_text()
-    style = STYLE + (assets / "report.css").read_text()
+    style = CSS + (assets / "report.css").read_text()
     # The icon is an empty one: a browser would ask the network for it.
     head = (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'

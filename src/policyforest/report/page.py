@@ -10,7 +10,7 @@ from pathlib import Path
 
 from policyforest._support.files import replacing
 
-STYLE = """
+CSS = """
 body { font: 16px/1.55 system-ui, sans-serif; color: #33383f; max-width: 60rem; margin: 2.5rem auto; padding: 0 1rem }
 h1 { font-size: 1.7rem; margin-bottom: .3rem } h2 { font-size: 1.2rem; margin-top: 2.2rem }
 table { border-collapse: collapse; margin: 1rem 0 } caption { text-align: left; color: #6b7280 }
@@ -48,7 +48,7 @@ def page(title: str, blocks: Sequence[str]) -> str:
     """The whole document; `blocks` are pieces of HTML that the functions above made."""
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{STYLE}</style></head>\n'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{CSS}</style></head>\n'
         f"<body><h1>{escape(title)}</h1>\n" + "\n".join(blocks) + "\n</body></html>\n"
     )
 
