@@ -14,11 +14,9 @@ from policyforest._support.spaces import bounds
 from policyforest.cli.evaluate import PolicyFile
 from policyforest.cli.output import Json, note, one_line, print_json, print_pairs
 from policyforest.data.transition_files import load_transitions
+from policyforest.policy.model_card import MOST_DIMENSIONS
 from policyforest.policy.policy_files import load
 from policyforest.report.state_slice import state_box
-
-# Branch and bound over more dimensions can take minutes.
-MOST_DIMENSIONS = 3
 
 
 def show(
