@@ -15,7 +15,7 @@ from policies import INFO, POLICIES, STATE_BOX, STATES, actions_box, forest_poli
 from policyforest.export.error_bound import quantisation_error
 from policyforest.export.host import HostPolicy
 from policyforest.export.int16 import quantise
-from policyforest.export.probing import probing_states, uniform_states
+from policyforest.export.probing import probing_states, random_states
 
 KINDS = ["constant", "three actions", "periodic", "simplified"]
 WITH_CLANG = [("periodic", "clang")] if shutil.which("clang") else []
@@ -114,7 +114,7 @@ def test_int16_stays_within_its_bound(kind: str) -> None:
     quantised = quantise(policy)
     error = quantisation_error(quantised)
     rng = np.random.default_rng(5)
-    inside = uniform_states(policy, N_STATES // 2, rng)
+    inside = random_states(policy, N_STATES // 2, rng)
     near = probing_states(policy, N_STATES, seed=6)
     box = policy.state_box
     near = near[((near >= box[:, 0]) & (near <= box[:, 1])).all(axis=1)]

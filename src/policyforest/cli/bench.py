@@ -14,7 +14,7 @@ from policyforest.cli.output import Json, Seed, note, print_json, print_pairs
 from policyforest.environments.collection import collect
 from policyforest.export.comparisons import comparisons
 from policyforest.export.emulators import CORTEX_M4F
-from policyforest.export.probing import uniform_states
+from policyforest.export.probing import random_states
 from policyforest.export.program import PRECISIONS, STYLES
 from policyforest.export.timing import (
     ActionTimes,
@@ -47,7 +47,7 @@ def bench(
     one_of("precision", precision, PRECISIONS)
     one_of("style", style, STYLES)
     learned = learned.with_outside("nearest")
-    random = uniform_states(learned, STATES, np.random.default_rng(seed))
+    random = random_states(learned, STATES, np.random.default_rng(seed))
     trajectory, origin = _trajectory(learned, seed)
     seen = comparisons(learned, np.concatenate([random, trajectory]))
     report: dict[str, Any] = {
@@ -75,7 +75,7 @@ def _trajectory(policy: Policy, seed: int) -> tuple[Floats, str]:
     """States of episodes, or a smooth way through the state box where the policy's problem is not known."""
     if policy.info.problem:
         return collect(policy.info.problem, policy, steps=STATES, seed=seed).states, policy.info.problem
-    corners = uniform_states(policy, STATES // 100 + 1, np.random.default_rng(seed))
+    corners = random_states(policy, STATES // 100 + 1, np.random.default_rng(seed))
     at = np.linspace(0, len(corners) - 1, STATES)
     columns = [np.interp(at, np.arange(len(corners)), corners[:, d]) for d in range(corners.shape[1])]
     return np.column_stack(columns), "a way through the state box"

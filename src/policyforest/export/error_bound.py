@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from policyforest._support.arguments import Floats
 from policyforest.export.int16 import QuantisedForest, QuantisedPolicy, Quantiser
 from policyforest.export.leaf_boxes import LeafBoxes
-from policyforest.export.probing import threshold_states, uniform_states
+from policyforest.export.probing import random_states, threshold_states
 from policyforest.export.program import forest_models
 from policyforest.forest.forest import Forest
 from policyforest.policy.float32_policy import rounded_down
@@ -46,7 +46,7 @@ def quantisation_error(quantised: QuantisedPolicy, n_states: int = 20_000, seed:
     rng = np.random.default_rng(seed)
     policy = quantised.source
     with np.errstate(under="ignore"):
-        uniform = uniform_states(policy, n_states, rng).astype(np.float32)
+        uniform = random_states(policy, n_states, rng).astype(np.float32)
         near = threshold_states(policy, n_states, rng).astype(np.float32)
     box = policy.state_box
     inside = ((near >= box[:, 0]) & (near <= box[:, 1])).all(axis=1)

@@ -46,7 +46,7 @@ class Quantiser:
         """Rows of cells, -32768 … 32767; states outside of the box count to its outermost cells."""
         x = states.copy()
         for d, (lo, hi) in self.turns.items():
-            x[:, d] = wrapped(x[:, d], lo, hi)
+            x[:, d] = turned_singles(x[:, d], lo, hi)
         return _cells(x, self.lo, self.scale)
 
     def cells_of(self, d: int, values: Floats) -> NDArray[np.int64]:
@@ -143,7 +143,7 @@ def quantise(policy: Policy) -> QuantisedPolicy:
     return QuantisedPolicy(policy, quantiser, tuple(forests), boxes, tuple(lost.tolist()), lo, hi)
 
 
-def wrapped(x: Singles, lo: np.float32, hi: np.float32) -> Singles:
+def turned_singles(x: Singles, lo: np.float32, hi: np.float32) -> Singles:
     """x moved by whole turns into [lo, hi], in float32."""
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         moved: Singles = turned_within(x, lo, hi)

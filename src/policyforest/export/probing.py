@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from policyforest._support.arguments import Floats
-from policyforest.policy.policy import Policy
+from policyforest.policy.policy import Policy, uniform_states
 
 # Stands for the side of an unbounded box: states beyond it are reached by no threshold in practice.
 FAR = 1e3
@@ -29,16 +29,14 @@ def thresholds(policy: Policy, d: int) -> Floats:
     return np.concatenate([f.arrays["split"][f.arrays["feature"] == d] for f in policy.forests])
 
 
-def uniform_states(policy: Policy, n: int, rng: np.random.Generator) -> Floats:
-    """n states drawn uniformly from the state box."""
-    lo, hi = finite_box(policy).T
-    states: Floats = np.clip(lo + rng.random((n, len(lo))) * (hi - lo), lo, hi)
-    return states
+def random_states(policy: Policy, n: int, rng: np.random.Generator) -> Floats:
+    """n states drawn uniformly from `finite_box`."""
+    return uniform_states(finite_box(policy), n, rng)
 
 
 def threshold_states(policy: Policy, n: int, rng: np.random.Generator) -> Floats:
     """n states with a coordinate, often several, exactly on a threshold or beside one."""
-    states = uniform_states(policy, n, rng)
+    states = random_states(policy, n, rng)
     for d in range(states.shape[1]):
         values = thresholds(policy, d)
         if len(values) == 0:
@@ -57,7 +55,7 @@ def threshold_states(policy: Policy, n: int, rng: np.random.Generator) -> Floats
 
 def awkward_states(policy: Policy, n: int, rng: np.random.Generator) -> Floats:
     """n states outside the box, on its sides, at ±0 and at subnormal numbers."""
-    states = uniform_states(policy, n, rng)
+    states = random_states(policy, n, rng)
     box = finite_box(policy)
     for d, (lo, hi) in enumerate(box):
         width = max(hi - lo, 1.0)
@@ -72,7 +70,7 @@ def probing_states(policy: Policy, n: int, seed: int = 0) -> Floats:
     """n states: a half uniform, a quarter at thresholds, a quarter awkward, shuffled."""
     rng = np.random.default_rng(seed)
     parts = (
-        uniform_states(policy, n - n // 2, rng),
+        random_states(policy, n - n // 2, rng),
         threshold_states(policy, n // 4, rng),
         awkward_states(policy, n // 2 - n // 4, rng),
     )

@@ -15,7 +15,7 @@ from policyforest.export.c import export_c
 from policyforest.export.comparisons import comparisons
 from policyforest.export.emulators import CORTEX_M4F, build, exported, run
 from policyforest.export.host import HostDriver, HostPolicy
-from policyforest.export.probing import uniform_states
+from policyforest.export.probing import random_states
 from policyforest.export.program import Precision, Style
 from policyforest.policy.action_time import action_time
 from policyforest.policy.policy import Policy
@@ -94,7 +94,7 @@ def cortex_m4f_instructions(
 ) -> InstructionCount:
     """Instructions of calls on uniform states, counted in QEMU."""
     rng = np.random.default_rng(seed)
-    states = uniform_states(policy, EMULATED_STATES, rng).astype(np.float32).astype(np.float64)
+    states = random_states(policy, EMULATED_STATES, rng).astype(np.float32).astype(np.float64)
     with tempfile.TemporaryDirectory() as folder:
         where = Path(folder) / "policy"
         export_c(policy, where, precision, style)
