@@ -8,7 +8,7 @@ of `QuantisedPolicy`, whose distance from the policy is measured and bounded her
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -79,30 +79,12 @@ def export_c(
     one_of("style", style, STYLES)
     require_name(name)
     program, runner = _compiled(policy, precision)
-    depth = max(forest.depth for forest in policy.forests)
-    if style == "branches":
-        require_shallow(depth)
-    table = make_tree_table(program) if style == "table" else None
-    export = CExport(
-        Path(directory),
-        (),
-        name,
-        precision,
-        style,
-        program.n_trees,
-        policy.n_leaves,
-        depth,
-        policy.worst_case_comparisons,
-        _size(program, table),
-        quantisation_error(runner) if isinstance(runner, QuantisedPolicy) else None,
-        runner.lost_splits if isinstance(runner, QuantisedPolicy) else (),
-    )
-    if max_bytes is not None and export.n_bytes > whole_number("max_bytes", max_bytes, at_least=1):
-        advice = "simplify the policy, or export it for int16" if precision != "int16" else "simplify the policy"
-        raise ValueError(f"max_bytes: is {max_bytes}, but the policy takes {export.n_bytes} bytes; {advice}")
+    table = _table(policy, program, style)
+    export = _described(policy, program, runner, Path(directory), name, style, _size(program, table))
+    _require_room(export, max_bytes)
     files = _files(policy, program, table, export, _recorded(policy, runner))
     write_directory(Path(directory), files)
-    return CExport(**{**vars(export), "files": tuple(files)})
+    return replace(export, files=tuple(files))
 
 
 Runner = Policy | Float32Policy | QuantisedPolicy
@@ -118,6 +100,45 @@ def _compiled(policy: Policy, precision: Precision) -> tuple[Program, Runner]:
         return float_program(single.rounded, precision), single
     plain = policy.with_outside("nearest")
     return float_program(plain, precision), plain
+
+
+def _table(policy: Policy, program: Program, style: Style) -> TreeTable | None:
+    """The table of the trees; None for nested ifs, which must not be too deep for a compiler."""
+    if style == "table":
+        return make_tree_table(program)
+    require_shallow(_depth(policy))
+    return None
+
+
+def _depth(policy: Policy) -> int:
+    return max(forest.depth for forest in policy.forests)
+
+
+def _described(
+    policy: Policy, program: Program, runner: Runner, directory: Path, name: str, style: Style, n_bytes: int
+) -> CExport:
+    """What is to be written; the names of the files are added when they are known."""
+    quantised = runner if isinstance(runner, QuantisedPolicy) else None
+    return CExport(
+        directory=directory,
+        files=(),
+        name=name,
+        precision=program.precision,
+        style=style,
+        n_trees=program.n_trees,
+        n_leaves=policy.n_leaves,
+        depth=_depth(policy),
+        comparisons=policy.worst_case_comparisons,
+        n_bytes=n_bytes,
+        error=None if quantised is None else quantisation_error(quantised),
+        lost_splits=() if quantised is None else quantised.lost_splits,
+    )
+
+
+def _require_room(export: CExport, max_bytes: int | None) -> None:
+    if max_bytes is not None and export.n_bytes > whole_number("max_bytes", max_bytes, at_least=1):
+        advice = "simplify the policy, or export it for int16" if export.precision != "int16" else "simplify the policy"
+        raise ValueError(f"max_bytes: is {max_bytes}, but the policy takes {export.n_bytes} bytes; {advice}")
 
 
 def _size(program: Program, table: TreeTable | None) -> int:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from policyforest._support.arguments import Floats
 from policyforest._support.labels import labels_of
 from policyforest._support.spaces import bounds
 from policyforest.export.branches import forest_function, tree_functions
@@ -17,6 +18,7 @@ from policyforest.export.names import comment
 from policyforest.export.program import CodeForest, Program
 from policyforest.export.tree_table import TreeTable
 from policyforest.policy.policy import Policy
+from policyforest.policy.policy_info import PolicyInfo
 
 if TYPE_CHECKING:
     from policyforest.export.c import CExport
@@ -28,46 +30,54 @@ def header_facts(policy: Policy, program: Program, export: CExport) -> dict[str,
     """What the header, the README and the example say of the policy."""
     from policyforest._support.version import __version__
 
-    info = policy.info
-    problem = comment(info.problem) or "an unnamed problem"
-    labels = labels_of(policy)
-    learned = f"Learned by {comment(info.method)} from {info.n_samples} samples"
-    seed = info.settings.get("random_state")
-    origin = [
-        learned
-        + (f", seed {comment(seed)}" if seed is not None else "")
-        + (f", {comment(info.created)}" if info.created else ""),
-        f"with {comment(info.software) or 'unknown software'}; exported by policyforest {__version__} "
-        f"for {export.precision}, style {export.style}.",
-    ]
+    size = _size_text(export)
     return {
         "name": export.name,
         "upper": export.name.upper(),
         "guard": f"{export.name.upper()}_H",
-        "title": f"a policy for {problem}",
-        "origin": origin,
-        "states": [
-            f"[{d}] {comment(name)} in [{low:.9g}, {high:.9g}]"
-            + (", an angle: any number of turns" * (d in policy.periodic))
-            for d, (name, (low, high)) in enumerate(zip(labels.states, policy.state_box, strict=True))
-        ],
-        "actions": [
-            f"[{j}] {comment(name)} in [{low:.9g}, {high:.9g}]"
-            for j, (name, (low, high)) in enumerate(zip(labels.actions, bounds(policy.action_space), strict=True))
-        ],
+        "title": f"a policy for {comment(policy.info.problem) or 'an unnamed problem'}",
+        "origin": _origin_lines(policy.info, export, __version__),
+        **_range_lines(policy),
         "worst_case": [
             f"{export.n_trees} trees of depth at most {export.depth}, {export.n_leaves} leaves",
             f"{export.comparisons} comparisons with thresholds",
-            _size_text(export),
+            size,
         ],
         "errors": _error_lines(export),
         "comparisons": export.comparisons,
-        "size_text": _size_text(export)[0].upper() + _size_text(export)[1:] + ".",
+        "size_text": size[0].upper() + size[1:] + ".",
         "software": f"policyforest {__version__}",
         "precision": export.precision,
         "style": export.style,
         "real": program.real,
     }
+
+
+def _origin_lines(info: PolicyInfo, export: CExport, version: str) -> list[str]:
+    """How the policy was learned, and what exported it."""
+    seed = info.settings.get("random_state")
+    learned = [f"Learned by {comment(info.method)} from {info.n_samples} samples"]
+    learned += [f"seed {comment(seed)}"] if seed is not None else []
+    learned += [comment(info.created)] if info.created else []
+    return [
+        ", ".join(learned),
+        f"with {comment(info.software) or 'unknown software'}; exported by policyforest {version} "
+        f"for {export.precision}, style {export.style}.",
+    ]
+
+
+def _range_lines(policy: Policy) -> dict[str, list[str]]:
+    """The names and ranges of the states and actions."""
+    labels = labels_of(policy)
+
+    def lines(names: Sequence[str], box: Floats) -> list[str]:
+        ranges = enumerate(zip(names, box, strict=True))
+        return [f"[{d}] {comment(name)} in [{low:.9g}, {high:.9g}]" for d, (name, (low, high)) in ranges]
+
+    states = lines(labels.states, policy.state_box)
+    for d in policy.periodic:
+        states[d] += ", an angle: any number of turns"
+    return {"states": states, "actions": lines(labels.actions, bounds(policy.action_space))}
 
 
 def source_facts(program: Program, table: TreeTable | None) -> dict[str, Any]:
