@@ -292,6 +292,13 @@ def test_a_policy_does_not_change():
     assert "2 states -> 2 actions, 5+5 trees" in repr(policy)
 
 
+def test_a_policy_with_another_info_keeps_its_compiled_controller():
+    policy = make()
+    named = policy.with_info(pf.PolicyInfo("given", problem="Pendulum-v1"))
+    assert named.controller is policy.controller
+    assert (named.info.problem, policy.info.problem) == ("Pendulum-v1", "")
+
+
 @pytest.mark.parametrize("outside", ["nearest", "raise"])
 def test_a_policy_can_be_pickled(outside):
     policy = make("linear", periodic={0: (-PI, PI)}, outside=outside).simplify(6, n_states=100)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import os
 from abc import ABC, abstractmethod
 from typing import Any, Self
@@ -41,8 +40,9 @@ class ActingPolicy(ABC):
 
     def with_info(self, info: PolicyInfo) -> Self:
         """The same policy with another info; nothing of it is checked or compiled again."""
-        same = copy.copy(self)
-        object.__setattr__(same, "info", info)
+        # Not copy.copy: it goes the way of a pickle (`Policy.__reduce__`), which compiles the controller again.
+        same = object.__new__(type(self))
+        vars(same).update(vars(self) | {"info": info})
         return same
 
     def save(self, path: str | os.PathLike[str]) -> None:
