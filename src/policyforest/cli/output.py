@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same result.")]
 Jobs = Annotated[int, typer.Option(help="Threads; -1 for all cores. The result does not depend on them.")]
+Discount = Annotated[
+    float | None, typer.Option(help="What a reward one step later is worth.  [default: the problem's own, or 0.98]")
+]
+PolicyOutput = Annotated[Path, typer.Option("--output", "-o", help="Where the policy goes.")]
 
 PIPE_WIDTH = 160
 
