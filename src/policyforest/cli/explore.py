@@ -4,15 +4,29 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from policyforest._support.arguments import whole_number
-from policyforest.cli.output import Jobs, Json, Seed, note, print_json, print_pairs, progress
+from policyforest.cli.option_groups import with_option_groups
+from policyforest.cli.output import (
+    Discount,
+    Jobs,
+    Json,
+    PolicyOutput,
+    Seed,
+    note,
+    print_json,
+    print_pairs,
+    progress,
+)
 from policyforest.cli.problem_argument import PROBLEM_HELP, open_environment
-from policyforest.environments.evaluation import evaluate
+from policyforest.environments.episodes import Environment
+from policyforest.environments.evaluation import Evaluation, evaluate
 from policyforest.environments.named_problems import named_problem
 from policyforest.exploration import EXPLORERS, EpisodeReport, ExploringAgent, make_agent, resume
 from policyforest.learning.methods import with_problem
@@ -21,89 +35,121 @@ from policyforest.policy.policy_files import SUFFIX
 EVALUATION_EPISODES = 10
 
 
-def explore(
-    problem: Annotated[str, typer.Argument(metavar="PROBLEM", help=PROBLEM_HELP)],
-    episodes: Annotated[int, typer.Option(help="Episodes of the run in all, those of a resumed run included.")] = 100,
-    agent: Annotated[str, typer.Option(help=f"{', '.join(EXPLORERS)}; 'disagreement' is ours.")] = EXPLORERS[0],
+@dataclass(frozen=True)
+class RunOptions:
+    """How to explore."""
+
+    episodes: Annotated[int, typer.Option(help="Episodes of the run in all, those of a resumed run included.")] = 100
+    agent: Annotated[str, typer.Option(help=f"{', '.join(EXPLORERS)}; 'disagreement' is ours.")] = EXPLORERS[0]
     run_dir: Annotated[
         Path | None, typer.Option(help="Where every finished episode is kept; the run goes on if there is one.")
-    ] = None,
+    ] = None
     r_max: Annotated[
         float | None, typer.Option(help="The largest reward of a step.  [default: the largest seen so far]")
-    ] = None,
-    max_steps: Annotated[int | None, typer.Option(help="The longest episode.  [default: the problem's own]")] = None,
-    discount: Annotated[
-        float | None, typer.Option(help="What a reward one step later is worth.  [default: the problem's own, or 0.98]")
-    ] = None,
-    policies: Annotated[int, typer.Option(help="Policies that are learned in the end; the best is kept.")] = 10,
-    validation_episodes: Annotated[int, typer.Option(help="Episodes to choose the best policy by.")] = 10,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where the policy goes.")] = Path("policy.pforest"),
+    ] = None
+    max_steps: Annotated[int | None, typer.Option(help="The longest episode.  [default: the problem's own]")] = None
+    discount: Discount = None
+
+
+@dataclass(frozen=True)
+class SelectionOptions:
+    """How the policy is chosen in the end, and where it goes."""
+
+    policies: Annotated[int, typer.Option(help="Policies that are learned in the end; the best is kept.")] = 10
+    validation_episodes: Annotated[int, typer.Option(help="Episodes to choose the best policy by.")] = 10
+    output: PolicyOutput = Path("policy.pforest")
+
+    def check(self) -> None:
+        if self.output.suffix != SUFFIX or not self.output.parent.is_dir():
+            raise ValueError(f"--output: is {self.output}, must end in {SUFFIX} and lie in a folder that exists")
+        whole_number("--policies", self.policies, at_least=1)
+        whole_number("--validation-episodes", self.validation_episodes, at_least=1)
+
+
+@with_option_groups
+def explore(
+    problem: Annotated[str, typer.Argument(metavar="PROBLEM", help=PROBLEM_HELP)],
+    *,
+    run_options: RunOptions,
+    selection: SelectionOptions,
     tensorboard: Annotated[Path | None, typer.Option(help="A folder for TensorBoard's scalars.")] = None,
     seed: Seed = 0,
     jobs: Jobs = -1,
     json: Json = False,
 ) -> None:
     """Explore PROBLEM from nothing, and keep the best of several policies learned from what was seen."""
-    if output.suffix != SUFFIX or not output.parent.is_dir():
-        raise ValueError(f"--output: is {output}, must end in {SUFFIX} and lie in a folder that exists")
-    whole_number("--policies", policies, at_least=1)
-    whole_number("--validation-episodes", validation_episodes, at_least=1)
-    whole_number("--episodes", episodes, at_least=1)
-    env = open_environment(problem)
+    selection.check()
+    whole_number("--episodes", run_options.episodes, at_least=1)
+    with closing(open_environment(problem)) as env:
+        explorer = _open(env, problem, run_options, seed, jobs)
+        if explorer.n_episodes and not json:
+            note(f"{run_options.run_dir} holds {explorer.n_episodes} episodes, the run goes on")
+        started = time.perf_counter()
+        _play(explorer, run_options.episodes, tensorboard, quiet=json)
+        best = _best_policy(explorer, selection, quiet=json)
+        told = {"explored_by": run_options.agent, "explored_episodes": explorer.n_episodes}
+        best = with_problem(best, named_problem(problem).id, **told)
+        best.save(selection.output)
+        judged = evaluate(best, env, episodes=EVALUATION_EPISODES, seed=seed + 1)
+    report = {"problem": best.info.problem, "agent": run_options.agent, "seed": seed}
+    report |= _report(explorer, selection.output, judged, time.perf_counter() - started)
+    if json:
+        print_json(report)
+    else:
+        print_pairs(f"Explored {report['problem']} with {report['agent']}", _lines(report, selection, judged))
+
+
+def _open(env: Environment, problem: str, options: RunOptions, seed: int, jobs: int) -> ExploringAgent:
+    """A new run, or the one in `run_dir`, which must have been begun with the same settings."""
     settings: dict[str, Any] = {
-        "r_max": r_max,
-        "discount": named_problem(problem).discount if discount is None else discount,
+        "r_max": options.r_max,
+        "discount": named_problem(problem).discount if options.discount is None else options.discount,
         "seed": seed,
-        "max_steps": max_steps,
+        "max_steps": options.max_steps,
         "n_jobs": jobs,
     }
-    explorer = _open(agent, env, run_dir, settings, jobs)
-    if explorer.n_episodes and not json:
-        note(f"{run_dir} holds {explorer.n_episodes} episodes, the run goes on")
-    started = time.perf_counter()
-    shown = EpisodeTable(quiet=json, tensorboard=tensorboard)
-    try:
+    run_dir = options.run_dir
+    if run_dir is None or not (run_dir / "settings.json").is_file():
+        return make_agent(options.agent, env, run_dir=run_dir, **settings)
+    return resume(run_dir, env, n_jobs=jobs, expected=make_agent(options.agent, env, **settings).settings())
+
+
+def _play(explorer: ExploringAgent, episodes: int, tensorboard: Path | None, quiet: bool) -> None:
+    """The episodes that are left of the run."""
+    with closing(EpisodeTable(quiet, tensorboard)) as shown:
         explorer.learn(episodes=episodes, callback=shown)
-    finally:
-        shown.close()
     if explorer.run is not None:
         explorer.run.close()
-    with progress(quiet=json) as bar:
-        learned = bar.counted(f"learning {policies} policies from {explorer.total_steps:,} samples", policies)
-        best = explorer.best_policy(policies, validation_episodes, callback=learned)
-    best = with_problem(best, named_problem(problem).id, explored_by=agent, explored_episodes=explorer.n_episodes)
-    best.save(output)
-    judged = evaluate(best, env, episodes=EVALUATION_EPISODES, seed=seed + 1)
-    report = {
-        "problem": named_problem(problem).id,
-        "agent": agent,
-        "seed": seed,
+
+
+def _best_policy(explorer: ExploringAgent, selection: SelectionOptions, quiet: bool) -> Any:
+    n = selection.policies
+    with progress(quiet) as bar:
+        learned = bar.counted(f"learning {n} policies from {explorer.total_steps:,} samples", n)
+        return explorer.best_policy(n, selection.validation_episodes, callback=learned)
+
+
+def _report(explorer: ExploringAgent, output: Path, judged: Evaluation, seconds: float) -> dict[str, Any]:
+    return {
         "episodes": explorer.n_episodes,
         "samples": explorer.total_steps,
         "coverage": explorer.log[-1].coverage,
         "returns": [episode.episode_return for episode in explorer.log],
         "policy": str(output),
         "evaluation": judged.as_dict(),
-        "seconds": time.perf_counter() - started,
+        "seconds": seconds,
     }
-    if json:
-        print_json(report)
-        return
-    lines = {
+
+
+def _lines(report: dict[str, Any], selection: SelectionOptions, judged: Evaluation) -> dict[str, str]:
+    chosen = f"the best of {selection.policies} by {selection.validation_episodes} validation episodes each"
+    return {
         "samples": f"{report['samples']:,} in {report['episodes']} episodes",
-        "policy": f"the best of {policies} by {validation_episodes} validation episodes each",
+        "policy": chosen,
         "return": str(judged),
         "time": f"{report['seconds']:.1f} s",
-        "saved": str(output),
+        "saved": report["policy"],
     }
-    print_pairs(f"Explored {report['problem']} with {agent}", lines)
-
-
-def _open(agent: str, env: Any, run_dir: Path | None, settings: dict[str, Any], jobs: int) -> ExploringAgent:
-    """A new run, or the one in `run_dir`, which must have been begun with the same settings."""
-    if run_dir is None or not (run_dir / "settings.json").is_file():
-        return make_agent(agent, env, run_dir=run_dir, **settings)
-    return resume(run_dir, env, n_jobs=jobs, expected=make_agent(agent, env, **settings).settings())
 
 
 class EpisodeTable:
