@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
 from policyforest.cli.evaluate import PolicyFile
+from policyforest.cli.option_groups import with_option_groups
 from policyforest.cli.output import Json, print_json, print_pairs
 from policyforest.data.transition_files import load_transitions
 from policyforest.export import CExport, Precision, Style, export_c, export_onnx
@@ -25,6 +26,33 @@ class ExportFormat(StrEnum):
     ONNX = "onnx"
 
 
+@dataclass(frozen=True)
+class CodeOptions:
+    """What the C code is like."""
+
+    precision: Annotated[str, typer.Option(help="C: float64, float32 or int16.")] = "float64"
+    style: Annotated[str, typer.Option(help="C: table (small) or branches (fast for small trees).")] = "table"
+    name: Annotated[str, typer.Option(help="C: what files and functions are called.")] = "policy"
+    max_bytes: Annotated[int | None, typer.Option(help="C: refuse to write more flash than this.")] = None
+
+
+@dataclass(frozen=True)
+class OneTreeOptions:
+    """How a forest becomes one tree for each action before it is exported."""
+
+    distil: Annotated[
+        int | None,
+        typer.Option(help="First grow one tree of at most this many leaves an action on what the policy does."),
+    ] = None
+    data: Annotated[
+        Path | None, typer.Option(help="With --distil: the samples, .npz or .parquet; for three states or more.")
+    ] = None
+    max_leaves: Annotated[
+        int | None, typer.Option(help="First merge into one tree of at most this many leaves an action; moves further.")
+    ] = None
+
+
+@with_option_groups
 def export(
     policy: PolicyFile,
     to: Annotated[ExportFormat, typer.Option(help="C99 or ONNX.")] = ExportFormat.C,
@@ -32,39 +60,20 @@ def export(
         Path | None,
         typer.Option("--output", "-o", help="A directory (c) or a file .onnx.  [default: beside the policy]"),
     ] = None,
-    precision: Annotated[str, typer.Option(help="C: float64, float32 or int16.")] = "float64",
-    style: Annotated[str, typer.Option(help="C: table (small) or branches (fast for small trees).")] = "table",
-    name: Annotated[str, typer.Option(help="C: what files and functions are called.")] = "policy",
-    max_bytes: Annotated[int | None, typer.Option(help="C: refuse to write more flash than this.")] = None,
-    distil: Annotated[
-        int | None,
-        typer.Option(help="First grow one tree of at most this many leaves an action on what the policy does."),
-    ] = None,
-    data: Annotated[
-        Path | None, typer.Option(help="With --distil: the samples, .npz or .parquet; for three states or more.")
-    ] = None,
-    max_leaves: Annotated[
-        int | None, typer.Option(help="First merge into one tree of at most this many leaves an action; moves further.")
-    ] = None,
+    *,
+    code: CodeOptions,
+    one_tree: OneTreeOptions,
     json: Json = False,
 ) -> None:
     """Write a policy as C99 for microcontrollers, or as ONNX.
 
     C comes as a directory with a self-test (make test), a README and an Arduino example. float64 and float32 give the
     policy's actions bit for bit; for int16 the distance is printed, and a bound on it."""
-    learned = load(policy)
-    if not isinstance(learned, Policy):
-        raise ValueError(
-            f"POLICY: {policy} is of the kind {learned.kind!r}, must be a policy of forests; learn one with fpf-pwl"
-        )
-    learned = _as_one_tree(learned, distil, data, max_leaves)
+    learned = _as_one_tree(_load_forests(policy), one_tree)
     if to is ExportFormat.ONNX:
-        report = _write_onnx(learned, output or policy.with_suffix(".onnx"), precision, style, max_bytes)
-        lines = report
+        report = lines = _write_onnx(learned, output or policy.with_suffix(".onnx"), code)
     else:
-        written = export_c(
-            learned, output or policy.with_suffix(""), _precision(precision), _style(style), name, max_bytes
-        )
+        written = _write_c(learned, output or policy.with_suffix(""), code)
         report, lines = written.as_dict(), _lines(written)
     if learned.simplification is not None:
         report = report | {"one_tree": asdict(learned.simplification)}
@@ -75,7 +84,17 @@ def export(
         print_pairs(f"{policy} as {to.value}", lines)
 
 
-def _as_one_tree(policy: Policy, distil: int | None, data: Path | None, max_leaves: int | None) -> Policy:
+def _load_forests(path: Path) -> Policy:
+    policy = load(path)
+    if not isinstance(policy, Policy):
+        raise ValueError(
+            f"POLICY: {path} is of the kind {policy.kind!r}, must be a policy of forests; learn one with fpf-pwl"
+        )
+    return policy
+
+
+def _as_one_tree(policy: Policy, options: OneTreeOptions) -> Policy:
+    distil, data, max_leaves = options.distil, options.data, options.max_leaves
     if data is not None and distil is None:
         raise ValueError(f"--data: is {data}, must be left out without --distil")
     if distil is not None and max_leaves is not None:
@@ -94,21 +113,20 @@ def _moved(tree: Simplification) -> str:
     return "actions moved by " + "; ".join(f"{mean:.3g} in the mean, {most:.3g} at most" for mean, most in apart)
 
 
-def _precision(text: str) -> Precision:
-    return text  # type: ignore[return-value]  # export_c refuses what it does not know
+def _write_c(policy: Policy, directory: Path, code: CodeOptions) -> CExport:
+    # export_c refuses the precisions and styles that it does not know.
+    precision, style = cast(Precision, code.precision), cast(Style, code.style)
+    return export_c(policy, directory, precision, style, code.name, code.max_bytes)
 
 
-def _style(text: str) -> Style:
-    return text  # type: ignore[return-value]
-
-
-def _write_onnx(policy: Policy, path: Path, precision: str, style: str, max_bytes: int | None) -> dict[str, Any]:
+def _write_onnx(policy: Policy, path: Path, code: CodeOptions) -> dict[str, Any]:
     from policyforest.export.onnx import ML_OPSET, OPSET
 
-    if precision not in ("float32", "float64") or style != "table":
-        raise ValueError(f"--precision, --style: are {precision!r}, {style!r}; ONNX is float32 and has no styles")
-    if max_bytes is not None:
-        raise ValueError(f"--max-bytes: is {max_bytes}, must be left out with ONNX, whose size is no flash")
+    if code.precision not in ("float32", "float64") or code.style != "table":
+        given = f"{code.precision!r}, {code.style!r}"
+        raise ValueError(f"--precision, --style: are {given}; ONNX is float32 and has no styles")
+    if code.max_bytes is not None:
+        raise ValueError(f"--max-bytes: is {code.max_bytes}, must be left out with ONNX, whose size is no flash")
     export_onnx(policy, path)
     return {
         "file": str(path),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +13,7 @@ import typer
 from policyforest._support.labels import ACTION_NAMES, STATE_NAMES, labels_told
 from policyforest._support.spaces import bounds
 from policyforest.cli.evaluate import PolicyFile
+from policyforest.cli.option_groups import with_option_groups
 from policyforest.cli.output import Json, note, one_line, print_json, print_pairs
 from policyforest.data.transition_files import load_transitions
 from policyforest.policy.model_card import MOST_DIMENSIONS
@@ -19,26 +21,40 @@ from policyforest.policy.policy_files import load
 from policyforest.report.state_slice import state_box
 
 
-def show(
-    policy: PolicyFile,
+@dataclass(frozen=True)
+class DrawingOptions:
+    """What is drawn, and where it goes."""
+
     picture: Annotated[
         Path | None, typer.Option(help="Where the picture goes.  [default: beside the policy, .png]")
-    ] = None,
+    ] = None
     page: Annotated[
         Path | None,
         typer.Option(help="Where the page with sliders and an episode goes.  [default: beside the policy, .html]"),
-    ] = None,
-    no_picture: Annotated[bool, typer.Option("--no-picture", help="Words alone.")] = False,
+    ] = None
+    no_picture: Annotated[bool, typer.Option("--no-picture", help="Words alone.")] = False
     data: Annotated[
         Path | None, typer.Option(help="The samples it was learned from: the page shows what was known of each state.")
-    ] = None,
+    ] = None
     dims: Annotated[
         tuple[int, int] | None, typer.Option(help="The two state dimensions of the picture.  [default: 0 1]")
-    ] = None,
+    ] = None
     at: Annotated[
         str | None,
         typer.Option(help="A state '0, 0.5, …' whose other entries the picture holds.  [default: middle of the box]"),
-    ] = None,
+    ] = None
+
+    def check(self) -> None:
+        for option, path, ending in (("--picture", self.picture, ".png"), ("--page", self.page, ".html")):
+            if path is not None and path.suffix != ending:
+                raise ValueError(f"{option}: is {path}, must end in {ending}")
+
+
+@with_option_groups
+def show(
+    policy: PolicyFile,
+    *,
+    drawing: DrawingOptions,
     explain: Annotated[
         str | None, typer.Option(help="A state '0, 0.5, …': the conditions that decide the action there, in words.")
     ] = None,
@@ -49,19 +65,17 @@ def show(
     Prints its spaces, its size, the bound on its time and how it was learned; draws the action over two state
     dimensions. The picture of a policy that is greedy in a Q forest has Q and V too. The page is one HTML file that
     needs no network: maps with sliders, and an episode that plays."""
-    for option, path, ending in (("--picture", picture, ".png"), ("--page", page, ".html")):
-        if path is not None and path.suffix != ending:
-            raise ValueError(f"{option}: is {path}, must end in {ending}")
+    drawing.check()
     learned = load(policy)
     report = describe(learned) | inspect(learned)
     if explain is not None:
         report["explanation"] = _explained(learned, explain)
-    if not no_picture:
-        state = None if at is None else _numbers("at", at)
-        drawn = _draw(learned, picture, policy.with_suffix(".png"), dims, state)
-        report |= {"picture": None if drawn is None else str(drawn)}
-        written = _write_page(learned, report, page, policy.with_suffix(".html"), data, dims, state)
-        report |= {"page": None if written is None else str(written)}
+    if not drawing.no_picture:
+        at = None if drawing.at is None else _numbers("at", drawing.at)
+        drawn = _draw(learned, drawing, policy.with_suffix(".png"), at)
+        report["picture"] = None if drawn is None else str(drawn)
+        written = _write_page(learned, report, drawing, policy.with_suffix(".html"), at)
+        report["page"] = None if written is None else str(written)
     if json:
         print_json({"policy": str(policy)} | report)
     else:
@@ -128,39 +142,43 @@ def _known_states(policy: Any) -> list[list[float]]:
     return [[float(lo), float(hi)] for lo, hi in box]
 
 
-def _draw(policy: Any, wanted: Path | None, beside: Path, dims: Any, at: list[float] | None) -> Path | None:
+def _draw(policy: Any, drawing: DrawingOptions, beside: Path, at: list[float] | None) -> Path | None:
+    """Where the picture was written; None without matplotlib, unless the picture was asked for."""
     from policyforest.report.plots import policy_figure, save_png
 
     try:
-        figure = policy_figure(policy, dims, at)
+        figure = policy_figure(policy, drawing.dims, at)
     except ImportError as error:
-        if wanted is not None:
+        if drawing.picture is not None:
             raise
         note(f"no picture: {error}")
         return None
-    save_png(figure, wanted or beside)
-    return wanted or beside
+    path = drawing.picture or beside
+    save_png(figure, path)
+    return path
 
 
 def _write_page(
-    policy: Any, report: Mapping[str, Any], wanted: Path | None, beside: Path, data: Path | None, dims: Any, at: Any
+    policy: Any, report: Mapping[str, Any], drawing: DrawingOptions, beside: Path, at: list[float] | None
 ) -> Path | None:
+    """Where the page was written; None where it cannot be, unless the page was asked for."""
     from policyforest.report.policy_page import write_policy_page
 
     if policy.observation_space.shape[0] < 2:
-        if wanted is not None:
+        if drawing.page is not None:
             raise ValueError("--page: the policy has one state dimension, a page needs at least two")
         return None
-    samples = None if data is None else load_transitions(data)
+    samples = None if drawing.data is None else load_transitions(drawing.data)
     facts = [(name, words) for name, words in _lines(report).items() if name != "picture"]
+    path = drawing.page or beside
     try:
-        write_policy_page(wanted or beside, policy, facts, samples=samples, dims=dims, at=at)
+        write_policy_page(path, policy, facts, samples=samples, dims=drawing.dims, at=at)
     except ImportError as error:
-        if wanted is not None:
+        if drawing.page is not None:
             raise
         note(f"no page: {error}")
         return None
-    return wanted or beside
+    return path
 
 
 def _lines(report: Mapping[str, Any]) -> dict[str, str]:
