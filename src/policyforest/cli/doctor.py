@@ -4,31 +4,39 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import sys
 from dataclasses import asdict
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, requires, version
 
 import typer
 
 from policyforest.cli.output import Json, print_json, print_pairs, print_table, progress
 from policyforest.cli.self_check import self_check
 
-REQUIRED = ("policyforest", "numpy", "gymnasium", "safetensors", "typer", "rich")
-# What is needed for what, and the extra that brings it ("": an installation of its own).
+# What each extra is for. Its packages are those that the package's metadata lists.
 EXTRAS = {
-    "scikit-learn": ("ForestRegressor, forests of scikit-learn", "sklearn"),
-    "matplotlib": ("pictures, the report", "plot"),
-    "polars": ("Parquet files of transitions", "parquet"),
-    "tensorboardX": ("training curves", "tensorboard"),
-    "lightgbm": ("forests of LightGBM", ""),
-    "xgboost": ("forests of XGBoost", ""),
-    "pygame": ("drawing the problems", "render"),
-    "mujoco": ("the swing-up in MuJoCo, Gymnasium's MuJoCo environments", "mujoco"),
-    "onnx": ("export to ONNX", "onnx"),
-    "rosbags": ("recordings of robots", "ros"),
-    "cyclonedds": ("robots over DDS", "dds"),
-    "dartpy": ("the swing-up in DART", "dart"),
+    "sklearn": "ForestRegressor, forests of scikit-learn",
+    "plot": "pictures, the report",
+    "report": "interactive pages",
+    "paper": "the statistics of the paper's results",
+    "parquet": "Parquet files of transitions",
+    "minari": "datasets of Minari",
+    "tensorboard": "training curves",
+    "render": "drawing the problems",
+    "mujoco": "the swing-up in MuJoCo, Gymnasium's MuJoCo environments",
+    "dart": "the swing-up in DART",
+    "onnx": "export to ONNX",
+    "rosbags": "recordings of robots",
+    "ros": "the configuration of robots",
+    "dds": "robots over DDS",
+    "ray": "learning on a Ray cluster",
+    "compare": "comparisons with other libraries",
 }
+# For those who work on PolicyForest itself.
+DEVELOPMENT_EXTRAS = ("docs", "test", "bench")
+# Packages that no extra brings.
+SEPARATE = {"lightgbm": "forests of LightGBM", "xgboost": "forests of XGBoost"}
 
 
 def doctor(json: Json = False) -> None:
@@ -36,8 +44,12 @@ def doctor(json: Json = False) -> None:
 
     Prints versions, the SIMD path in use and the extras present, and compares the core with plain Python in a few
     seconds. The exit code is 1 if a check fails."""
-    versions = {name: installed(name) for name in REQUIRED}
-    extras = {name: installed(name) for name in EXTRAS}
+    requirements = _requirements()
+    versions = {
+        name: installed(name) for name in ("policyforest", *(name for name, extra in requirements if not extra))
+    }
+    optional = _optional(requirements)
+    extras = {name: installed(name) for name in optional}
     machine = _machine()
     with progress(quiet=json) as shown:
         shown.stage("checking")
@@ -51,7 +63,7 @@ def doctor(json: Json = False) -> None:
         print()
         print_pairs("Installed", {name: found or "missing" for name, found in versions.items()})
         print()
-        print_pairs("Extras", {name: found or _advice(name) for name, found in extras.items()})
+        print_pairs("Extras", {name: found or optional[name] for name, found in extras.items()})
         rows = [(c.name, "passed" if c.passed else "FAILED", f"{c.seconds:.2f}", c.detail) for c in checks]
         print()
         print_table("Self-check", ("check", "result", "seconds", "what was seen"), rows, figures=("seconds",))
@@ -79,7 +91,23 @@ def _machine() -> dict[str, str]:
     }
 
 
-def _advice(name: str) -> str:
-    purpose, extra = EXTRAS[name]
-    package = f"'policyforest[{extra}]'" if extra else name
-    return f"missing (for {purpose}): pip install {package}"
+def _requirements() -> list[tuple[str, str]]:
+    """The packages that this one asks for, each with the extra that brings it ("": none, it is always needed)."""
+    try:
+        lines = requires("policyforest") or []
+    except PackageNotFoundError:
+        return []
+    names = [re.match(r"[\w.-]+", line) for line in lines]
+    extras = [re.search(r"extra\s*==\s*['\"]([\w.-]+)", line) for line in lines]
+    found = zip(names, extras, strict=True)
+    return [(name[0], "" if extra is None else extra[1]) for name, extra in found if name is not None]
+
+
+def _optional(requirements: list[tuple[str, str]]) -> dict[str, str]:
+    """The packages that are not always needed, each with words on what it is for and how to get it."""
+    brought = {
+        name: f"missing (for {EXTRAS[extra]}): pip install 'policyforest[{extra}]'"
+        for name, extra in requirements
+        if extra in EXTRAS and name != "policyforest"
+    }
+    return brought | {name: f"missing (for {use}): pip install {name}" for name, use in SEPARATE.items()}

@@ -1,0 +1,67 @@
+"""`doctor` lists the packages that PolicyForest itself declares, and says how to get those that are missing."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import tomllib
+from importlib.metadata import PackageNotFoundError
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from policyforest.cli import main
+
+PROJECT = Path(__file__).parents[2] / "pyproject.toml"
+# The name of the module is also that of the function in it.
+doctor: Any = importlib.import_module("policyforest.cli.doctor")
+REQUIREMENTS = [
+    "numpy>=2.0",
+    "no-such-reader[fast]>=0.10; extra == 'rosbags'",
+    "policyforest[rosbags]; extra == 'ros'",
+    'no-such-checker>=2.4; python_version >= "3.11" and extra == "ros"',
+    "pytest>=8; extra == 'test'",
+]
+
+
+@pytest.fixture(autouse=True)
+def no_checks_of_the_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "self_check", list)
+
+
+def run(*options: str) -> str:
+    result = CliRunner().invoke(main, ["doctor", *options])
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_the_packages_are_those_of_the_metadata(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "requires", lambda package: REQUIREMENTS)
+    report = json.loads(run("--json"))
+    assert list(report["versions"]) == ["policyforest", "numpy"]
+    assert list(report["extras"]) == ["no-such-reader", "no-such-checker", "lightgbm", "xgboost"]
+    assert report["versions"]["numpy"]
+    assert report["extras"]["no-such-checker"] is None
+
+
+def test_a_missing_package_comes_with_the_extra_that_brings_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "requires", lambda package: REQUIREMENTS)
+    shown = run()
+    assert "missing (for recordings of robots): pip install 'policyforest[rosbags]'" in shown
+    assert "missing (for the configuration of robots): pip install 'policyforest[ros]'" in shown
+
+
+def test_a_package_that_is_not_installed_has_no_metadata_to_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(package: str) -> list[str]:
+        raise PackageNotFoundError(package)
+
+    monkeypatch.setattr(doctor, "requires", refuse)
+    report = json.loads(run("--json"))
+    assert list(report["versions"]) == ["policyforest"]
+
+
+def test_every_extra_of_the_project_has_a_purpose() -> None:
+    declared = tomllib.loads(PROJECT.read_text())["project"]["optional-dependencies"]
+    assert set(declared) - set(doctor.EXTRAS) == set(doctor.DEVELOPMENT_EXTRAS)
