@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium.spaces import Box
 
 import policyforest as pf
 from browser import CHROMIUM, Browser
+from policyforest.environments.episodes import EpisodePlayer
 from policyforest.learning.methods import with_problem
 from policyforest.paper import paper_report
 from policyforest.paper.finished_cells import Cells
@@ -132,7 +134,7 @@ def check_silence(browser: Browser) -> None:
 def test_the_report_of_the_paper_opens_and_moves(learned, tmp_path: Path) -> None:
     policy, q, data = learned
     cells = Cells(tmp_path, "quick")
-    played = pf.episodes.EpisodePlayer(pf.problems.gym.make(PROBLEM), policy).play(1, 0)
+    played = EpisodePlayer(gym.make(PROBLEM), policy).play(1, 0)
     content = {
         "problem": "double-integrator",
         "how": "batch",
