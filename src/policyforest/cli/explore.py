@@ -153,7 +153,7 @@ def _lines(report: dict[str, Any], selection: SelectionOptions, judged: Evaluati
 
 
 class EpisodeTable:
-    """A line an episode: live on a terminal or in a pipe, silent with --json; and TensorBoard's scalars."""
+    """One line per episode: live on a terminal or in a pipe, silent with --json; and TensorBoard's scalars."""
 
     HEAD = f"{'episode':>7} {'plan':>10} {'steps':>6} {'return':>10} {'best':>10} {'coverage':>8} {'planning':>9}"
 

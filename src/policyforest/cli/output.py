@@ -87,7 +87,7 @@ def note(text: str) -> None:
 
 
 class ProgressDisplay:
-    """Tells how far learning has come."""
+    """Shows how far learning has come."""
 
     def stage(self, text: str) -> None:
         """A step whose length is not known."""

@@ -1,4 +1,4 @@
-"""``policyforest show``: what is in a policy file, a picture of it, and a page that moves."""
+"""``policyforest show``: what is in a policy file, a picture of it, and an interactive page."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class CExport:
     error: QuantisationError | None = None
     """int16: the distance from the policy"""
     lost_splits: tuple[int, ...] = ()
-    """int16: splits with an empty side after quantising, one number a state dimension"""
+    """int16: splits with an empty side after quantising, one number per state dimension"""
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""

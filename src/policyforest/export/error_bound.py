@@ -30,7 +30,7 @@ FLOAT_SLACK = 2.0**-21
 
 @dataclass(frozen=True)
 class QuantisationError:
-    """|action of the 16-bit policy - action of the policy|, one number an action dimension."""
+    """|action of the 16-bit policy - action of the policy|, one number per action dimension."""
 
     bound: tuple[float, ...]
     """Never more than this in the state box"""

@@ -84,7 +84,7 @@ class QuantisedPolicy:
     boxes: tuple[LeafBoxes, ...]
     """Where the leaves of the source's forests lie"""
     lost_splits: tuple[int, ...]
-    """Splits with an empty side after quantising, one number a state dimension"""
+    """Splits with an empty side after quantising, one number per state dimension"""
     action_lo: Singles
     action_hi: Singles
 
@@ -181,7 +181,7 @@ def _splits(forest: Forest, quantiser: Quantiser) -> NDArray[np.int64]:
 
 
 def _lost_splits(forest: Forest, splits: NDArray[np.int64], dims: int) -> NDArray[np.int64]:
-    """How many splits have an empty side, given the splits above them; one number a dimension."""
+    """How many splits have an empty side, given the splits above them; one number per dimension."""
     arrays = forest.arrays
     lost = np.zeros(dims, dtype=np.int64)
     feature, child = arrays["feature"].tolist(), arrays["child"].tolist()

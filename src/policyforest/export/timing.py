@@ -29,7 +29,7 @@ EMULATED_STATES = 1_000
 
 @dataclass(frozen=True)
 class ActionTimes:
-    """Seconds an action: medians."""
+    """Seconds per action: medians."""
 
     random: float
     trajectory: float

@@ -1,6 +1,6 @@
 """What all pictures share: colours, style, panels, and files of them. matplotlib is imported when a picture is made.
 
-Figures belong to nobody else: no global state, no window, no display.
+Figures share nothing: no global state, no window, no display.
 """
 
 from __future__ import annotations

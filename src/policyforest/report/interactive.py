@@ -1,4 +1,4 @@
-"""A page that moves, in one HTML file: heat maps with sliders and episodes that play. Nothing is fetched.
+"""An interactive page in one HTML file: heat maps with sliders and episodes that play. Nothing is fetched.
 
 plotly's script is written into the page; the rest is `assets/report.js`, which finds the data as JSON in each block.
 """
