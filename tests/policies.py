@@ -6,7 +6,7 @@ from gymnasium.spaces import Box
 import policyforest as pf
 from policyforest.baselines.bases import PolynomialBasis, RadialBasis
 from policyforest.baselines.binary_action_search import BinarySearchPolicy
-from policyforest.baselines.least_squares import Progress
+from policyforest.baselines.least_squares import LeastSquaresProgress
 from policyforest.baselines.lspi import LSPIPolicy
 
 PI = float(np.pi)
@@ -60,7 +60,7 @@ def search_policy(n_actions=1, basis=None):
         input_box=box,
         observation_space=STATES,
         action_space=actions_box(n_actions),
-        progress=Progress(7, True),
+        progress=LeastSquaresProgress(7, True),
         info=INFO,
     )
 
@@ -74,7 +74,7 @@ def lspi_policy(basis=None):
         input_box=STATE_BOX,
         observation_space=STATES,
         action_space=actions_box(1),
-        progress=Progress(20, False),
+        progress=LeastSquaresProgress(20, False),
         info=INFO,
     )
 

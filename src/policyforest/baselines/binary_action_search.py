@@ -31,10 +31,10 @@ from policyforest._support.arguments import Floats, whole_number
 from policyforest._support.spaces import bounds
 from policyforest.baselines.bases import Basis, default_basis
 from policyforest.baselines.finite_actions import nearest_step
-from policyforest.baselines.least_squares import Decisions, Ints, policy_iteration
+from policyforest.baselines.least_squares import Decisions, policy_iteration
 from policyforest.baselines.linear_policy import LinearPolicy
 from policyforest.baselines.lspi import check_iteration, check_transitions, visited_box
-from policyforest.data.transitions import Transitions
+from policyforest.data.transitions import Ints, Transitions
 from policyforest.policy.policy_info import PolicyInfo
 
 

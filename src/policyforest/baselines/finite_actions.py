@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
 from policyforest._support.arguments import Floats, whole_number
+from policyforest.data.transitions import Ints
 
 MOST_ACTIONS = 10_000
 
@@ -25,16 +25,16 @@ def action_grid(action_box: Floats, n_actions: int) -> Floats:
     return np.array(list(product(*(np.linspace(low, high, values) for low, high in action_box))))
 
 
-def nearest_step(actions: Floats, action_box: Floats, n_actions: int) -> NDArray[np.int64]:
+def nearest_step(actions: Floats, action_box: Floats, n_actions: int) -> Ints:
     """For each entry of the actions, the number of the nearest of `n_actions` evenly spaced values: (N, dA)."""
     low, width = action_box[:, 0], action_box[:, 1] - action_box[:, 0]
     share = np.divide(actions - low, width, out=np.zeros_like(actions), where=width > 0.0)
-    steps: NDArray[np.int64] = np.rint(share * (n_actions - 1)).astype(np.int64)
+    steps: Ints = np.rint(share * (n_actions - 1)).astype(np.int64)
     return steps
 
 
-def nearest_action(actions: Floats, action_box: Floats, n_actions: int) -> NDArray[np.int64]:
+def nearest_action(actions: Floats, action_box: Floats, n_actions: int) -> Ints:
     """For each action, the row of `action_grid` that is nearest: (N,)."""
     steps = nearest_step(actions, action_box, n_actions)
-    rows: NDArray[np.int64] = np.ravel_multi_index(tuple(steps.T), (n_actions,) * len(action_box)).astype(np.int64)
+    rows: Ints = np.ravel_multi_index(tuple(steps.T), (n_actions,) * len(action_box)).astype(np.int64)
     return rows

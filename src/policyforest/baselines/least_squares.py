@@ -24,12 +24,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from policyforest._support.arguments import Floats
 from policyforest.baselines.bases import Features
-
-Ints = NDArray[np.int64]
+from policyforest.data.transitions import Ints
 
 # Samples whose features are in memory at a time.
 BLOCK_ROWS = 4_096
@@ -64,7 +62,7 @@ class Decisions:
 
 
 @dataclass(frozen=True)
-class Progress:
+class LeastSquaresProgress:
     """How an iteration of policies ended: `converged` where no sample's next choice changed any more."""
 
     n_iterations: int
@@ -73,7 +71,7 @@ class Progress:
 
 def policy_iteration(
     features: Features, decisions: Decisions, *, max_iterations: int, ridge: float
-) -> tuple[Floats, Progress]:
+) -> tuple[Floats, LeastSquaresProgress]:
     """The weights (blocks, K) after alternating `lstdq` and greedy improvement."""
     offered = decisions.menus[decisions.next_menu]
     policy = np.zeros((len(offered), decisions.n_blocks))
@@ -83,9 +81,9 @@ def policy_iteration(
         weights = lstdq(features, decisions, policy, ridge)
         greedy = _greedy(features, weights, decisions.next_inputs, offered)
         if chosen is not None and np.array_equal(greedy, chosen):
-            return weights, Progress(iteration, converged=True)
+            return weights, LeastSquaresProgress(iteration, converged=True)
         chosen, policy = greedy, np.eye(decisions.n_blocks)[greedy]
-    return weights, Progress(max_iterations, converged=False)
+    return weights, LeastSquaresProgress(max_iterations, converged=False)
 
 
 def lstdq(features: Features, decisions: Decisions, policy: Floats, ridge: float) -> Floats:

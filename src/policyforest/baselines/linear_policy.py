@@ -9,7 +9,7 @@ from gymnasium.spaces import Box
 from policyforest._support.arguments import Floats
 from policyforest.baselines.bases import Basis, Features
 from policyforest.baselines.batch_policy import BatchPolicy
-from policyforest.baselines.least_squares import Progress
+from policyforest.baselines.least_squares import LeastSquaresProgress
 from policyforest.policy.policy_info import PolicyInfo
 
 
@@ -22,7 +22,7 @@ class LinearPolicy(BatchPolicy):
     input_box: Floats = field(repr=False)
     observation_space: Box
     action_space: Box
-    progress: Progress
+    progress: LeastSquaresProgress
     info: PolicyInfo = field(repr=False)
     features: Features = field(init=False, repr=False)
 

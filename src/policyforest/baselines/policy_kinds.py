@@ -12,7 +12,7 @@ from policyforest.baselines.bases import MAX_FEATURES, Basis, PolynomialBasis, R
 from policyforest.baselines.binary_action_search import BinarySearchPolicy
 from policyforest.baselines.discrete_fqi import DISCRETE_KIND, DiscretePolicy
 from policyforest.baselines.forest_binary_search import FOREST_SEARCH_KIND, ForestBinarySearchPolicy
-from policyforest.baselines.least_squares import Progress
+from policyforest.baselines.least_squares import LeastSquaresProgress
 from policyforest.baselines.lspi import LSPIPolicy
 from policyforest.policy.policy_files import register_kinds
 from policyforest.policy.policy_parts import Parts, PolicyKind
@@ -100,10 +100,10 @@ def _basis(value: Any, n_inputs: int) -> Basis:
     raise ValueError(f"its basis is {value!r}, must be a polynomial or a radial one")
 
 
-def _progress(value: Any) -> Progress:
+def _progress(value: Any) -> LeastSquaresProgress:
     match value:
         case {"n_iterations": int(n_iterations), "converged": bool(converged), **rest} if not rest:
-            return Progress(whole_number("n_iterations", n_iterations, at_least=1), converged)
+            return LeastSquaresProgress(whole_number("n_iterations", n_iterations, at_least=1), converged)
     raise ValueError(f"its progress is {value!r}, must have n_iterations and converged")
 
 

@@ -96,7 +96,7 @@ def sample_uniform(
 
 
 # states, actions, rewards, next states, terminals
-Steps = tuple[Floats, Floats, Floats, Floats, npt.NDArray[np.bool_]]
+SampledSteps = tuple[Floats, Floats, Floats, Floats, npt.NDArray[np.bool_]]
 
 
 def _transitions(
@@ -123,7 +123,7 @@ def _sampling_box(player: EpisodePlayer, state_box: npt.ArrayLike | None) -> Flo
     return box
 
 
-def _step_native(player: EpisodePlayer, states: Floats, actions: Floats, env_seed: int) -> Steps:
+def _step_native(player: EpisodePlayer, states: Floats, actions: Floats, env_seed: int) -> SampledSteps:
     problem = player.env.unwrapped
     assert isinstance(problem, NativeProblem)
     noise = problem.draw_noise(np_random(env_seed)[0], len(states))
@@ -135,7 +135,7 @@ def _step_native(player: EpisodePlayer, states: Floats, actions: Floats, env_see
     return states, actions, rewards, next_states, terminals
 
 
-def _step_loop(player: EpisodePlayer, states: Floats, actions: Floats, env_seed: int) -> Steps:
+def _step_loop(player: EpisodePlayer, states: Floats, actions: Floats, env_seed: int) -> SampledSteps:
     sources, rewards, next_states = np.empty_like(states), np.empty(len(states)), np.empty_like(states)
     terminals = np.zeros(len(states), dtype=np.bool_)
     for i, (state, action) in enumerate(zip(states, actions, strict=True)):

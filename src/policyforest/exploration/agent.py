@@ -25,13 +25,13 @@ from policyforest._support.arguments import Floats, whole_number
 from policyforest._support.settings import result_settings
 from policyforest.data.transitions import Transitions
 from policyforest.environments.episodes import Episode, random_streams
-from policyforest.exploration.explorers import Behaviour, Explorer, Kind, uniform_action
+from policyforest.exploration.explorers import Behaviour, EpisodeKind, Explorer, uniform_action
 from policyforest.exploration.loop import learn
 from policyforest.exploration.planner import Plan, PlanInput, Planner, checked_r_max, knownness_box
-from policyforest.exploration.problem import Problem, System
-from policyforest.exploration.recorder import Recorder
+from policyforest.exploration.problem import Explorable, Problem
 from policyforest.exploration.run_directory import EpisodeReport, RunDirectory
-from policyforest.exploration.selection import Learned, best_by_validation, best_on_samples, policies
+from policyforest.exploration.running_episode import RunningEpisode
+from policyforest.exploration.selection import PolicyCallback, best_by_validation, best_on_samples, policies
 from policyforest.forest.executors.interface import Executor
 from policyforest.forest.knownness import KnownnessForest
 from policyforest.learning.fitted_policy import FittedPolicyForest
@@ -54,7 +54,7 @@ class ExploringAgent:
 
     def __init__(
         self,
-        problem: System,
+        problem: Explorable,
         explorer: Explorer,
         planner: Planner,
         *,
@@ -74,11 +74,11 @@ class ExploringAgent:
         self.episodes: list[Episode] = []
         self._parts: list[Transitions] = []
         self._known: KnownnessForest | None = None
-        self._plans: dict[Kind, Plan] = {}
+        self._plans: dict[EpisodeKind, Plan] = {}
         self._behaviour: Behaviour | None = None  # replaced as a whole, by one assignment
         self._planning: threading.Thread | None = None
         self._failure: BaseException | None = None
-        self._running: Recorder | None = None
+        self._running: RunningEpisode | None = None
         self.log: list[EpisodeReport] = []
         self.run: RunDirectory | None = None
         if run_dir is not None:
@@ -100,7 +100,7 @@ class ExploringAgent:
             raise RuntimeError("begin_episode: an episode is running; call end_episode or abandon_episode first")
         if wait:
             self.wait()
-        self._running = Recorder(self.problem, random_streams(self.seed, self.n_episodes)[1])
+        self._running = RunningEpisode(self.problem, random_streams(self.seed, self.n_episodes)[1])
 
     def act(self, state: ArrayLike) -> Floats:
         """The action in a state. Constant time; a plan that has become ready is used from the next call on."""
@@ -197,7 +197,7 @@ class ExploringAgent:
         if self.run is not None:
             self.run.note(self.log[-1])
 
-    def _report(self, kind: Kind, seconds: float) -> EpisodeReport:
+    def _report(self, kind: EpisodeKind, seconds: float) -> EpisodeReport:
         episode = self.episodes[-1]
         return EpisodeReport(
             self.n_episodes - 1,
@@ -219,12 +219,12 @@ class ExploringAgent:
             part = self.transitions
         self._known.insert(np.concatenate([part.states, part.actions], axis=1))
 
-    def _task(self, kind: Kind, start: Floats | None) -> PlanInput:
+    def _task(self, kind: EpisodeKind, start: Floats | None) -> PlanInput:
         known = self._known if kind == "optimistic" else None
         seed = int(np.random.SeedSequence([self.seed, self.n_episodes]).generate_state(1, np.uint64)[0])
         return PlanInput(self.transitions, seed, start, known, self.estimated_r_max)
 
-    def _plan_next(self, kind: Kind, task: PlanInput, background: bool) -> float:
+    def _plan_next(self, kind: EpisodeKind, task: PlanInput, background: bool) -> float:
         if not background:
             self._adopt(kind, self.planner.plan(task))
             return self._plans[kind].seconds
@@ -232,13 +232,13 @@ class ExploringAgent:
         self._planning.start()
         return 0.0
 
-    def _plan_behind(self, kind: Kind, task: PlanInput) -> None:
+    def _plan_behind(self, kind: EpisodeKind, task: PlanInput) -> None:
         try:
             self._adopt(kind, self.planner.plan(task))
         except BaseException as error:  # raised again in the thread that acts
             self._failure = error
 
-    def _adopt(self, kind: Kind, plan: Plan) -> None:
+    def _adopt(self, kind: EpisodeKind, plan: Plan) -> None:
         self._plans[kind] = plan
         self._behaviour = Behaviour(plan.policy)
 
@@ -284,7 +284,7 @@ class ExploringAgent:
         return self
 
     def policies(
-        self, n: int = 10, *, callback: Learned | None = None, executor: Executor | None = None
+        self, n: int = 10, *, callback: PolicyCallback | None = None, executor: Executor | None = None
     ) -> list[Policy]:
         """n different Fitted Policy Forests from the gathered samples, without optimism; `callback(learned, n)` is
         called after each. With an `executor` (`policyforest.executors`) several are learned at once, to the same bits.
@@ -302,7 +302,7 @@ class ExploringAgent:
         n: int = 10,
         validation_episodes: int = 10,
         *,
-        callback: Learned | None = None,
+        callback: PolicyCallback | None = None,
         executor: Executor | None = None,
     ) -> Policy:
         """The best of n policies: by `validation_episodes` episodes each, as the paper proposes; without an

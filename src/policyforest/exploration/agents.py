@@ -13,7 +13,7 @@ from policyforest.environments.named_problems import DISCOUNT, named_problem
 from policyforest.exploration.agent import ExploringAgent
 from policyforest.exploration.explorers import EXPLORERS, EpsilonSchedule, Explorer, explorer
 from policyforest.exploration.planner import OptimisticValue, Planner, Update
-from policyforest.exploration.problem import Problem, System
+from policyforest.exploration.problem import Explorable, Problem
 from policyforest.forest.knownness import Form
 from policyforest.learning.fitted_policy import FittedPolicyForest
 from policyforest.learning.fitted_q import FittedQIteration
@@ -46,7 +46,7 @@ class MultiResolutionExploration(ExploringAgent):
 
     def __init__(
         self,
-        system: System,
+        system: Explorable,
         *,
         knownness: Form = "density",
         update: Update = "leaves",
@@ -91,7 +91,7 @@ class BaselineExploration(ExploringAgent):
 
     def __init__(
         self,
-        system: System,
+        system: Explorable,
         name: str = "epsilon-greedy",
         *,
         epsilon: EpsilonSchedule | None = None,
@@ -133,7 +133,7 @@ class DisagreementExploration(ExploringAgent):
 
     def __init__(
         self,
-        system: System,
+        system: Explorable,
         *,
         r_max: float | None = None,
         discount: float | None = None,
@@ -219,7 +219,7 @@ def paper_planner(
     )
 
 
-def make_agent(name: str, system: System, **settings: Any) -> ExploringAgent:
+def make_agent(name: str, system: Explorable, **settings: Any) -> ExploringAgent:
     """An agent by the name of its explorer, one of `EXPLORERS`; `settings` are the parameters of its class."""
     one_of("agent", name, EXPLORERS)
     if name == "disagreement":
@@ -230,7 +230,7 @@ def make_agent(name: str, system: System, **settings: Any) -> ExploringAgent:
     return BaselineExploration(system, name, **settings)
 
 
-def _discount(system: System, given: float | None) -> float:
+def _discount(system: Explorable, given: float | None) -> float:
     if given is not None:
         return given
     id = Problem.of(system).id

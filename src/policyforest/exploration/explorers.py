@@ -25,7 +25,7 @@ from policyforest.environments.episodes import uniform_actions
 from policyforest.forest.maximiser import states_in_box
 from policyforest.policy.policy import Policy
 
-Kind = Literal["random", "plain", "optimistic"]
+EpisodeKind = Literal["random", "plain", "optimistic"]
 # Episodes after which half of them are optimistic. MountainCar's goal took 1 to 7 optimistic episodes (7 seeds).
 FADING = 8.0
 # Where the trees agree, actions still vary by this share of their range: else noise hides what an action does, and the
@@ -82,7 +82,7 @@ class Explorer:
         if self.random_episodes is not None:
             whole_number("random_episodes", self.random_episodes, at_least=1)
 
-    def kind(self, episode: int) -> Kind:
+    def kind(self, episode: int) -> EpisodeKind:
         """What episode number `episode` is planned with."""
         if self.random_episodes is None or episode < self.random_episodes:
             return "random"

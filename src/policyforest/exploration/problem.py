@@ -46,7 +46,7 @@ class Problem:
         return cls(observations, actions, sides, dict(periodic or {}), id)
 
     @classmethod
-    def of(cls, system: System) -> Problem:
+    def of(cls, system: Explorable) -> Problem:
         """The problem of an environment, of a pair (observations, actions) of spaces, or itself."""
         if isinstance(system, Problem):
             return system
@@ -98,7 +98,7 @@ class Problem:
         )
 
 
-System = gym.Env[Any, Any] | Problem | tuple[Box, Box]
+Explorable = gym.Env[Any, Any] | Problem | tuple[Box, Box]
 
 
 def _kwargs(spec: EnvSpec) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from policyforest._support.arguments import Array, Floats
 from policyforest._support.files import array_digest, flush, locked, replacing
 from policyforest._support.tensor_files import read_arrays, read_header, write_tensors
 from policyforest.environments.episodes import Episode
-from policyforest.exploration.explorers import Kind
+from policyforest.exploration.explorers import EpisodeKind
 
 FORMAT = "policyforest run"
 VERSION = 1
@@ -38,7 +38,7 @@ class EpisodeReport:
 
     episode: int
     """From 0"""
-    kind: Kind
+    kind: EpisodeKind
     """What it was planned with: "random", "plain" or "optimistic" """
     steps: int
     total_steps: int
@@ -56,7 +56,7 @@ class Record:
     """A finished episode, the kind of plan that was made after it, and the values which that began with."""
 
     episode: Episode
-    next_kind: Kind
+    next_kind: EpisodeKind
     start: Floats | None
 
 
@@ -98,7 +98,7 @@ class RunDirectory:
             raise ValueError(f"run_dir: {folder / SETTINGS} is not the settings of a run ({error})") from error
         return cls(folder, lock), {k: v for k, v in content.items() if k not in ("format", "version")}
 
-    def add(self, number: int, episode: Episode, next_kind: Kind, start: Floats | None) -> None:
+    def add(self, number: int, episode: Episode, next_kind: EpisodeKind, start: Floats | None) -> None:
         """Keeps episode `number`; returns when it is on the disk."""
         arrays: dict[str, Array] = {"states": episode.states, "actions": episode.actions, "rewards": episode.rewards}
         if start is not None:

@@ -22,7 +22,7 @@ from policyforest.policy.policy import Policy
 VALIDATION_SEED = 1_000_003
 
 
-Learned = Callable[[int, int], None]
+PolicyCallback = Callable[[int, int], None]
 """Called with the number of policies that are learned, and of those that will be"""
 
 
@@ -31,7 +31,7 @@ def policies(
     samples: Transitions,
     n: int,
     seed: int,
-    callback: Learned | None = None,
+    callback: PolicyCallback | None = None,
     executor: Executor | None = None,
 ) -> list[Policy]:
     """n policies whose forests were grown with different seeds, each by one task of `executor`."""

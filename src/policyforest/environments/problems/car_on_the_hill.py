@@ -7,8 +7,8 @@ from itertools import pairwise
 
 from policyforest import _core
 from policyforest._support.arguments import Floats
-from policyforest.environments.problems.drawing import BODY, GOAL, GROUND, HILLSIDE, ROD, Canvas
 from policyforest.environments.problems.native import NativeProblem
+from policyforest.environments.problems.problem_pictures import BODY, GOAL, GROUND, HILLSIDE, ROD, Canvas
 
 
 def hill(p: float) -> float:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from policyforest import _core
 from policyforest._support.arguments import Floats
-from policyforest.environments.problems.drawing import BODY, GOAL, GROUND, LIMIT, ROD, Canvas
 from policyforest.environments.problems.native import NativeProblem
+from policyforest.environments.problems.problem_pictures import BODY, GOAL, GROUND, LIMIT, ROD, Canvas
 
 
 class DoubleIntegrator(NativeProblem):

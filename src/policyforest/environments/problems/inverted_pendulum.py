@@ -6,8 +6,8 @@ import math
 
 from policyforest import _core
 from policyforest._support.arguments import Floats
-from policyforest.environments.problems.drawing import BODY, GROUND, ROD, Canvas, Point
 from policyforest.environments.problems.native import NativeProblem
+from policyforest.environments.problems.problem_pictures import BODY, GROUND, ROD, Canvas, Point
 
 GRAVITY = 9.8
 POLE_MASS = 2.0

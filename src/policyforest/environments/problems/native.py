@@ -13,13 +13,13 @@ from gymnasium.spaces import Box
 
 from policyforest import _core
 from policyforest._support.arguments import Floats
-from policyforest.environments.problems.drawing import Canvas, Screen
+from policyforest.environments.problems.problem_pictures import Canvas, Screen
 
 # States, actions, rewards, and whether the last state is terminal.
 Played = tuple[Floats, Floats, Floats, bool]
 
 
-class System(Protocol):
+class NativeSystem(Protocol):
     """A system of the core, or one that looks like it: a control step is a function of state, action and noise."""
 
     @property
@@ -52,7 +52,7 @@ class NativeProblem(gym.Env[Any, Any]):
 
     def __init__(
         self,
-        system: System,
+        system: NativeSystem,
         *,
         start: npt.ArrayLike,
         state_limits: npt.ArrayLike,

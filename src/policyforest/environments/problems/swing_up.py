@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from policyforest import _core
 from policyforest._support.arguments import Floats
-from policyforest.environments.problems.drawing import BODY, GOAL, GROUND, ROD, Canvas
 from policyforest.environments.problems.native import NativeProblem
+from policyforest.environments.problems.problem_pictures import BODY, GOAL, GROUND, ROD, Canvas
 from policyforest.environments.problems.swing_up_dart import DartRod
 from policyforest.environments.problems.swing_up_engine import EngineRod
 from policyforest.environments.problems.swing_up_mujoco import MujocoRod

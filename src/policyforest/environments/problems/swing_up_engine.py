@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from policyforest import _core
 from policyforest._support.arguments import Floats
-
-Played = tuple[Floats, Floats, Floats, bool]
+from policyforest.environments.problems.native import Played
 
 CONTROL_STEPS = 100  # of 1 ms
 MAX_TORQUE, MAX_SPEED, PENALTY = 15.0, 10.0, -50.0

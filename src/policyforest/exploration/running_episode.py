@@ -11,7 +11,7 @@ from policyforest.environments.episodes import Episode
 from policyforest.exploration.problem import Problem
 
 
-class Recorder:
+class RunningEpisode:
     """Collects states, actions and rewards of one episode, and checks them."""
 
     def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
