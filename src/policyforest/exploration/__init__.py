@@ -10,11 +10,11 @@ from policyforest.exploration.agents import (
     MultiResolutionExploration,
     make_agent,
 )
+from policyforest.exploration.episode_report import EpisodeReport
 from policyforest.exploration.explorers import EXPLORERS, EpsilonSchedule, Explorer
 from policyforest.exploration.planner import Plan, Planner
 from policyforest.exploration.problem import Problem
 from policyforest.exploration.resuming import resume
-from policyforest.exploration.run_directory import EpisodeReport
 
 __all__ = [
     "EXPLORERS",

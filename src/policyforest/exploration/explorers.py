@@ -95,9 +95,8 @@ class Explorer:
         }
         return "optimistic" if optimistic[self.optimism] else "plain"
 
-    def action(self, behaviour: Behaviour | None, state: Floats, episode: int, rng: np.random.Generator) -> Floats:
-        """The action in a state; without a plan, a uniform one is drawn by the caller."""
-        assert behaviour is not None
+    def action(self, behaviour: Behaviour, state: Floats, episode: int, rng: np.random.Generator) -> Floats:
+        """The action in a state, by a plan; without one, the caller draws a uniform action."""
         if self.epsilon is not None and rng.random() < self.epsilon(episode):
             return uniform_action(behaviour.policy.action_space, rng)
         if not self.draw:

@@ -12,16 +12,18 @@ import numpy as np
 
 from policyforest._support.arguments import whole_number
 from policyforest.environments.episodes import random_streams
-from policyforest.exploration.run_directory import EpisodeReport
+from policyforest.exploration.episode_report import EpisodeCallback, EpisodeReport
 
 if TYPE_CHECKING:
     from policyforest.exploration.agent import ExploringAgent
 
-Callback = Callable[[EpisodeReport], bool | None]
 
-
-def learn(
-    agent: ExploringAgent, episodes: int | None, total_timesteps: int | None, callback: Callback | None, bar: bool
+def explore_environment(
+    agent: ExploringAgent,
+    episodes: int | None,
+    total_timesteps: int | None,
+    callback: EpisodeCallback | None,
+    bar: bool,
 ) -> None:
     """See `ExploringAgent.learn`."""
     if agent.env is None:
@@ -34,13 +36,13 @@ def learn(
     with _progress(bar, most, steps) as advance:
         while (most is None or agent.n_episodes < most) and (steps is None or agent.total_steps < steps):
             left = None if steps is None else steps - agent.total_steps
-            play(agent, agent.env, min((n for n in (agent.max_steps, left) if n is not None), default=None))
+            play_episode(agent, agent.env, min((n for n in (agent.max_steps, left) if n is not None), default=None))
             advance(agent.log[-1])
             if callback is not None and callback(agent.log[-1]) is False:
                 break
 
 
-def play(agent: ExploringAgent, env: gym.Env[Any, Any], limit: int | None) -> None:
+def play_episode(agent: ExploringAgent, env: gym.Env[Any, Any], limit: int | None) -> None:
     """One episode. If the environment raises, the finished episodes are kept and the error is shown."""
     agent.begin_episode()
     try:

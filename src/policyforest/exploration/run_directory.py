@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -25,30 +25,12 @@ from policyforest._support.arguments import Array, Floats
 from policyforest._support.files import array_digest, flush, locked, replacing
 from policyforest._support.tensor_files import read_arrays, read_header, write_tensors
 from policyforest.environments.episodes import Episode
+from policyforest.exploration.episode_report import EpisodeReport
 from policyforest.exploration.explorers import EpisodeKind
 
 FORMAT = "policyforest run"
 VERSION = 1
 SETTINGS, LOG = "settings.json", "log.jsonl"
-
-
-@dataclass(frozen=True)
-class EpisodeReport:
-    """What one episode was, for callbacks, tables and logs."""
-
-    episode: int
-    """From 0"""
-    kind: EpisodeKind
-    """What it was planned with: "random", "plain" or "optimistic" """
-    steps: int
-    total_steps: int
-    episode_return: float
-    """The sum of its rewards"""
-    terminal: bool
-    coverage: float
-    """Mean knownness of the box of states and actions, after the episode"""
-    plan_seconds: float
-    """Of the plan after the episode; 0 where there was none, or where it is made in the background"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +40,15 @@ class Record:
     episode: Episode
     next_kind: EpisodeKind
     start: Floats | None
+
+
+def plans_needed(records: Sequence[Record], warm_start: bool) -> set[int]:
+    """The records whose plans must be made again to go on: the last, which the next episode acts by; and where plans
+    begin with the values of the one before, the last without optimism."""
+    needed = {len(records) - 1}
+    if warm_start:
+        needed |= set([i for i, record in enumerate(records) if record.next_kind == "plain"][-1:])
+    return needed
 
 
 class RunDirectory:
@@ -98,17 +89,18 @@ class RunDirectory:
             raise ValueError(f"run_dir: {folder / SETTINGS} is not the settings of a run ({error})") from error
         return cls(folder, lock), {k: v for k, v in content.items() if k not in ("format", "version")}
 
-    def add(self, number: int, episode: Episode, next_kind: EpisodeKind, start: Floats | None) -> None:
+    def add(self, number: int, record: Record) -> None:
         """Keeps episode `number`; returns when it is on the disk."""
+        episode = record.episode
         arrays: dict[str, Array] = {"states": episode.states, "actions": episode.actions, "rewards": episode.rewards}
-        if start is not None:
-            arrays["start"] = start
+        if record.start is not None:
+            arrays["start"] = record.start
         content = {
             "format": FORMAT,
             "version": VERSION,
             "episode": number,
             "terminal": episode.terminal,
-            "next": next_kind,
+            "next": record.next_kind,
             "digest": array_digest(arrays),
         }
         write_tensors(self._file(number), arrays, content)

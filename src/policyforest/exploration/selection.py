@@ -12,6 +12,7 @@ import numpy as np
 from policyforest._support.arguments import whole_number
 from policyforest.data.transitions import Transitions
 from policyforest.environments.evaluation import evaluate
+from policyforest.exploration.planner import Plan, Planner
 from policyforest.forest.executors.interface import Executor, Threads
 from policyforest.learning.fitted_policy import FittedPolicyForest
 from policyforest.learning.fitted_q import FittedQIteration
@@ -24,6 +25,15 @@ VALIDATION_SEED = 1_000_003
 
 PolicyCallback = Callable[[int, int], None]
 """Called with the number of policies that are learned, and of those that will be"""
+
+
+def continuing(learner: FittedPolicyForest, planner: Planner, last: Plan | None) -> FittedPolicyForest:
+    """Where plans go on from one another, the final learner does so too: from the last plan without optimism, with as
+    many iterations as such a plan may take."""
+    if last is None or not planner.warm_start:
+        return learner
+    horizon = planner.most_warm_iterations or learner.q_learner.horizon
+    return replace(learner, q_learner=replace(learner.q_learner, warm_start=last.q, horizon=horizon))
 
 
 def policies(

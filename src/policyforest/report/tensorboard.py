@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from policyforest._support.extras import import_extra
-from policyforest.exploration.run_directory import EpisodeReport
+from policyforest.exploration import EpisodeReport
 from policyforest.learning.q_history import QIteration
 
 # Scalars of an episode of `policyforest explore`, and where its report has them.

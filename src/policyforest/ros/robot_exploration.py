@@ -14,7 +14,7 @@ from gymnasium.spaces import Box
 
 from policyforest._support.arguments import Floats, whole_number
 from policyforest.exploration import ExploringAgent, Problem
-from policyforest.exploration.loop import Callback
+from policyforest.exploration.episode_report import EpisodeCallback
 from policyforest.ros.config import EpisodeSettings, RobotConfig
 from policyforest.ros.control import Decision
 from policyforest.ros.recording import Recording
@@ -59,7 +59,7 @@ class RobotExploration:
         self._robot = Robot(config, self._episode, transport)
         self._recording, self._warn, self._patience = recording, warn, patience
 
-    def learn(self, episodes: int, callback: Callback | None = None) -> None:
+    def learn(self, episodes: int, callback: EpisodeCallback | None = None) -> None:
         """Explores until the run has so many episodes in all; the callback may end it by returning False."""
         whole_number("episodes", episodes, at_least=1)
         agent, failures = self._agent, 0

@@ -1,0 +1,50 @@
+"""An agent as plain data, all that its run depends on, and back: what a run directory keeps in ``settings.json``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+from policyforest._support.settings import result_settings
+from policyforest.exploration.explorers import EpsilonSchedule, Explorer
+from policyforest.exploration.planner import Planner
+from policyforest.learning.fitted_policy import FittedPolicyForest
+from policyforest.learning.fitted_q import FittedQIteration
+
+if TYPE_CHECKING:
+    from policyforest.exploration.agent import ExploringAgent
+
+
+def agent_settings(agent: ExploringAgent) -> dict[str, Any]:
+    """Numbers and words for JSON."""
+    return {
+        "problem": agent.problem.settings(),
+        "explorer": asdict(agent.explorer),
+        "planner": agent.planner.settings(),
+        "final": result_settings(agent.final) | {"q": result_settings(agent.final.q_learner)},
+        "r_max": agent.r_max,
+        "seed": agent.seed,
+        "max_steps": agent.max_steps,
+    }
+
+
+def agent_arguments(settings: Mapping[str, Any], n_jobs: int | None) -> dict[str, Any]:
+    """The arguments of `ExploringAgent` besides the problem; settings that a file lacks have their defaults."""
+    explorer, planner, final = (dict(settings[name]) for name in ("explorer", "planner", "final"))
+    epsilon = explorer.pop("epsilon")
+    q, policy, final_q = planner.pop("q"), planner.pop("policy"), final.pop("q")
+    return {
+        "explorer": Explorer(**explorer, epsilon=None if epsilon is None else EpsilonSchedule(**epsilon)),
+        "planner": Planner(
+            q_learner=FittedQIteration(**q, n_jobs=n_jobs),
+            policy_learner=FittedPolicyForest(**policy, n_jobs=n_jobs),
+            **planner,
+        ),
+        "final": replace(
+            FittedPolicyForest(**final, n_jobs=n_jobs), q_learner=FittedQIteration(**final_q, n_jobs=n_jobs)
+        ),
+        "r_max": settings["r_max"],
+        "seed": settings["seed"],
+        "max_steps": settings["max_steps"],
+    }

@@ -1,0 +1,122 @@
+"""A run as it is so far: its episodes, samples and log, the policy in use, and the policies to learn from all of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import gymnasium as gym
+
+from policyforest._support.arguments import whole_number
+from policyforest.data.transitions import Transitions
+from policyforest.environments.episodes import Episode
+from policyforest.exploration.background_plans import BackgroundPlans
+from policyforest.exploration.episode_report import EpisodeReport
+from policyforest.exploration.experience import Experience
+from policyforest.exploration.journal import Journal
+from policyforest.exploration.planner import Planner, checked_r_max
+from policyforest.exploration.problem import Explorable, Problem
+from policyforest.exploration.run_directory import RunDirectory
+from policyforest.exploration.selection import PolicyCallback, best_by_validation, best_on_samples, continuing, policies
+from policyforest.forest.executors.interface import Executor
+from policyforest.forest.knownness import KnownnessForest
+from policyforest.learning.fitted_policy import FittedPolicyForest
+from policyforest.policy.policy import Policy
+
+
+class ExploredRun:
+    """What an agent has explored; `ExploringAgent` adds how it does so. The parameters are described there."""
+
+    def __init__(
+        self, problem: Explorable, planner: Planner, final: FittedPolicyForest | None, r_max: float | None, seed: int
+    ) -> None:
+        self.env = problem if isinstance(problem, gym.Env) else None
+        self.problem = Problem.of(problem)
+        self.planner = planner
+        self.final = final or replace(planner.policy_learner, q_learner=planner.q_learner)
+        self.r_max = checked_r_max(r_max)
+        self.seed = whole_number("seed", seed, at_least=0, at_most=2**62)
+        self._experience = Experience(self.problem, lambda box: self.planner.knownness_forest(box, self.seed))
+        self._plans = BackgroundPlans()
+        self._journal = Journal()
+
+    @property
+    def episodes(self) -> list[Episode]:
+        """The finished episodes."""
+        return self._experience.episodes
+
+    @property
+    def n_episodes(self) -> int:
+        """Finished episodes."""
+        return len(self.episodes)
+
+    @property
+    def total_steps(self) -> int:
+        """Steps of all finished episodes."""
+        return self._experience.total_steps
+
+    @property
+    def transitions(self) -> Transitions:
+        """All samples of finished episodes."""
+        return self._experience.samples
+
+    @property
+    def known(self) -> KnownnessForest | None:
+        """The knownness forest; None before the first episode has ended."""
+        return self._experience.known
+
+    @property
+    def estimated_r_max(self) -> float:
+        """R_max, or the largest reward seen where it was not given."""
+        return float(self.transitions.rewards.max()) if self.r_max is None else self.r_max
+
+    @property
+    def policy(self) -> Policy | None:
+        """What the agent acts by now; None before its first plan."""
+        behaviour = self._plans.behaviour
+        return None if behaviour is None else behaviour.policy
+
+    @property
+    def planning(self) -> bool:
+        """Whether a plan is being made in the background."""
+        return self._plans.planning
+
+    def wait(self) -> None:
+        """Waits for a plan in the background; what went wrong in it is raised here."""
+        self._plans.wait()
+
+    @property
+    def log(self) -> list[EpisodeReport]:
+        """A report of each finished episode."""
+        return self._journal.log
+
+    @property
+    def run(self) -> RunDirectory | None:
+        """The run directory."""
+        return self._journal.run
+
+    def policies(
+        self, n: int = 10, *, callback: PolicyCallback | None = None, executor: Executor | None = None
+    ) -> list[Policy]:
+        """n different Fitted Policy Forests from the gathered samples, without optimism; `callback(learned, n)` is
+        called after each. With an `executor` (`policyforest.executors`) several are learned at once, to the same bits.
+
+        Where plans go on from one another, so do these: they begin with the last Q function without optimism, and take
+        as many iterations as such a plan may."""
+        learner = continuing(self.final, self.planner, self._plans.last("plain"))
+        return policies(learner, self.transitions, n, self.seed, callback, executor)
+
+    def best_policy(
+        self,
+        n: int = 10,
+        validation_episodes: int = 10,
+        *,
+        callback: PolicyCallback | None = None,
+        executor: Executor | None = None,
+    ) -> Policy:
+        """The best of n policies: by `validation_episodes` episodes each, as the paper proposes; without an
+        environment, by fitted Q evaluation on the samples."""
+        whole_number("validation_episodes", validation_episodes, at_least=1)
+        candidates = self.policies(n, callback=callback, executor=executor)
+        if self.env is None:
+            return best_on_samples(candidates, self.transitions, self.planner.q_learner)
+        return best_by_validation(candidates, self.env, validation_episodes, self.seed)
