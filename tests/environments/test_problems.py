@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from oracles import dynamics
 from policyforest.environments import problems
+from policyforest.environments.problems.swing_up_engine import wrapped_angle
 
 IDS = {
     "policyforest/InvertedPendulum-v0": 3000,
@@ -298,3 +299,19 @@ def test_renders_to_a_window():
 def test_refuses_unknown_render_modes():
     with pytest.raises(ValueError, match="render_mode"):
         problems.SwingUp(render_mode="ansi")
+
+
+@pytest.mark.parametrize("turns", [-3, -1, 0, 1, 2])
+def test_the_upper_end_of_a_turn_is_its_lower_end(turns):
+    """The same rule as the core's swing-up: an angle of the engines lies in [-pi, pi) however it was rounded."""
+    upper = math.pi + 2 * math.pi * turns
+    assert wrapped_angle(upper) == -math.pi
+    for angle in (math.nextafter(upper, -math.inf), upper, math.nextafter(upper, math.inf)):
+        assert -math.pi <= wrapped_angle(angle) < math.pi
+    assert wrapped_angle(0.5 + 2 * math.pi * turns) == pytest.approx(0.5, abs=1e-14)
+
+
+@pytest.mark.parametrize("angle", [math.nan, math.inf])
+def test_an_angle_that_is_not_finite_is_an_error_and_no_angle(angle):
+    with pytest.raises((ValueError, OverflowError)):
+        wrapped_angle(angle)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,6 +22,12 @@ def turned(x: Any, lo: Any, hi: Any) -> Any:
 def turned_within(x: Any, lo: Any, hi: Any) -> Any:
     """x itself where it lies within [lo, hi], else moved by whole turns and clipped to it: the core's rule."""
     return np.where((x >= lo) & (x <= hi), x, np.clip(turned(x, lo, hi), lo, hi))
+
+
+def turned_half_open(x: float, lo: float, hi: float) -> float:
+    """x moved by whole turns into [lo, hi), and lo where rounding would leave it outside; it must be finite."""
+    inside = x - (hi - lo) * math.floor((x - lo) / (hi - lo))
+    return inside if lo <= inside < hi else lo
 
 
 def difference(a: Floats, b: Floats, periodic: Periodic, d: int) -> Floats:

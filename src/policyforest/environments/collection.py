@@ -16,7 +16,7 @@ from policyforest.environments.episodes import (
     Environment,
     Episode,
     EpisodePlayer,
-    make_environment,
+    opened,
     random_streams,
     uniform_actions,
 )
@@ -49,17 +49,13 @@ def collect(
     most_episodes = None if episodes is None else whole_number("episodes", episodes, at_least=1)
     left = None if steps is None else whole_number("steps", steps, at_least=1)
     seed = whole_number("seed", seed, at_least=0)
-    made, here = make_environment(env)
-    try:
+    with opened(env) as made:
         player = EpisodePlayer(made, policy, max_steps)
         played: list[Episode] = []
         while (most_episodes is None or len(played) < most_episodes) and left != 0:
             played.append(player.play(seed, len(played), at_most=left))
             left = None if left is None else left - len(played[-1].rewards)
         return _transitions(player, played, periodic)
-    finally:
-        if here:
-            made.close()
 
 
 def sample_uniform(
@@ -73,8 +69,7 @@ def sample_uniform(
     finite."""
     n = whole_number("n", n, at_least=1)
     seed = whole_number("seed", seed, at_least=0)
-    made, here = make_environment(env)
-    try:
+    with opened(env) as made:
         player = EpisodePlayer(made, None)
         env_seed, generator = random_streams(seed, 0)
         box = _sampling_box(player, state_box)
@@ -90,9 +85,6 @@ def sample_uniform(
             state_limits=player.told("state_limits"),
             periodic=player.told("periodic"),
         )
-    finally:
-        if here:
-            made.close()
 
 
 # states, actions, rewards, next states, terminals

@@ -8,7 +8,8 @@ derived from (seed, e), so that it does not depend on the length of the episodes
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
@@ -128,9 +129,14 @@ class EpisodePlayer:
         return Episode(np.array(states), np.array(actions), np.array(rewards), bool(terminal))
 
 
-def make_environment(env: Environment | str) -> tuple[Environment, bool]:
-    """The environment itself or one made from its id, and whether it was made here, to be closed here."""
-    return (gym.make(env), True) if isinstance(env, str) else (env, False)
+@contextmanager
+def opened(env: Environment | str) -> Iterator[Environment]:
+    """The environment itself, or one made from its id, which is closed in the end."""
+    if not isinstance(env, str):
+        yield env
+        return
+    with closing(gym.make(env)) as made:
+        yield made
 
 
 def id_from_file(where: str, id: str) -> str:

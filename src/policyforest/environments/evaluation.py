@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policyforest._support.arguments import Floats, real_number, whole_number
-from policyforest.environments.episodes import Environment, Episode, EpisodePlayer, make_environment
+from policyforest.environments.episodes import Environment, Episode, EpisodePlayer, opened
 
 NORMAL_975 = 1.959963984540054
 
@@ -96,13 +96,9 @@ def evaluate(
     discount = real_number("discount", discount, at_least=0.0)
     if discount > 1.0:
         raise ValueError(f"discount: is {discount}, must be at least 0 and at most 1")
-    made, here = make_environment(env)
-    try:
+    with opened(env) as made:
         player = EpisodePlayer(made, policy, max_steps)
         played = [player.play(seed, e) for e in range(episodes)]
-    finally:
-        if here:
-            made.close()
     return Evaluation(
         returns=np.array([_return(episode, discount) for episode in played]),
         lengths=np.array([len(episode.rewards) for episode in played], dtype=np.int64),

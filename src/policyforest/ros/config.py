@@ -26,6 +26,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from gymnasium.spaces import Box
 
+from policyforest._support.angles import turned_half_open
 from policyforest._support.formulas import CONSTANTS, FUNCTIONS, Formula
 from policyforest.data.readers.columns import NEXT
 from policyforest.data.readers.recordings import TOPIC_PREFIX
@@ -196,12 +197,8 @@ def parse_config(content: Mapping[str, Any], source: str = "config") -> RobotCon
 
 
 def wrapped(value: float, low: float, high: float) -> float:
-    """The angle in [low, high) that is `value` but for whole turns."""
-    if low <= value < high:
-        return value
-    turn = high - low
-    inside = value - turn * math.floor((value - low) / turn)
-    return inside if low <= inside < high else low
+    """The angle in [low, high) that is `value` but for whole turns; one that lies there already stays as it is."""
+    return value if low <= value < high else turned_half_open(value, low, high)
 
 
 def _texts(tables: Mapping[str, Any], table: str, key: str, pattern: str) -> dict[str, str]:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policyforest import _core
+from policyforest._support.angles import turned_half_open
 from policyforest._support.arguments import Floats
 from policyforest.environments.problems.native import Played
 
@@ -65,6 +66,5 @@ class EngineRod:
 
 
 def wrapped_angle(turned: float) -> float:
-    """The angle in [-pi, pi)."""
-    theta = turned - 2.0 * math.pi * math.floor((turned + math.pi) / (2.0 * math.pi))
-    return theta if -math.pi <= theta < math.pi else -math.pi
+    """The angle in [-pi, pi), by the rule of the core's swing-up."""
+    return turned_half_open(turned, -math.pi, math.pi)
