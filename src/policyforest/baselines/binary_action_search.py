@@ -23,19 +23,19 @@ two blocks of its own, and finds those before it settled and those after it in t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from policyforest._support.arguments import Floats, whole_number
 from policyforest._support.spaces import bounds
-from policyforest.baselines.bases import Basis, default_basis
+from policyforest.baselines.bases import Basis
 from policyforest.baselines.finite_actions import nearest_step
-from policyforest.baselines.least_squares import Decisions, policy_iteration
-from policyforest.baselines.linear_policy import LinearPolicy
-from policyforest.baselines.lspi import check_iteration, check_transitions, visited_box
-from policyforest.data.transitions import Ints, Transitions
-from policyforest.policy.policy_info import PolicyInfo
+from policyforest.baselines.least_squares import Decisions, check_iteration
+from policyforest.baselines.linear_policy import LinearPolicy, learned_fields
+from policyforest.baselines.sample_checks import check_transitions, visited_box
+from policyforest.data.transitions import Bools, Ints, Transitions
 
 
 @dataclass(frozen=True)
@@ -59,29 +59,16 @@ class BinaryActionSearch:
     ridge: float = 1e-6
 
     def __post_init__(self) -> None:
-        whole_number("resolution", self.resolution, at_least=1, at_most=24)
+        check_resolution(self.resolution)
         check_iteration(self.discount, self.residual, self.max_iterations, self.ridge)
 
     def fit(self, transitions: Transitions) -> BinarySearchPolicy:
         """Learns from a batch of samples."""
         check_transitions(transitions)
         box = np.concatenate([visited_box(transitions), bounds(transitions.action_space)])
-        basis = default_basis(len(box)) if self.basis is None else self.basis
-        weights, progress = policy_iteration(
-            basis.over(box),
-            binary_decisions(transitions, self.resolution, self.discount, self.residual),
-            max_iterations=self.max_iterations,
-            ridge=self.ridge,
-        )
+        decisions = binary_decisions(transitions, self.resolution, self.discount, self.residual)
         return BinarySearchPolicy(
-            weights=weights,
-            resolution=self.resolution,
-            basis=basis,
-            input_box=box,
-            observation_space=transitions.observation_space,
-            action_space=transitions.action_space,
-            progress=progress,
-            info=PolicyInfo.of("bas", self, len(transitions), basis=repr(basis)),
+            resolution=self.resolution, **learned_fields("bas", self, transitions, box, decisions)
         )
 
 
@@ -95,16 +82,31 @@ class BinarySearchPolicy(LinearPolicy):
 
     def choose(self, states: Floats) -> Floats:
         """Actions for rows of states that have been checked: the search goes up or down, in ever smaller steps."""
-        box = bounds(self.action_space)
-        actions = np.tile(box.mean(axis=1), (len(states), 1))
-        for dimension, steps in enumerate(step_sizes(box, self.resolution)):
-            preference = self.weights[2 * dimension + 1] - self.weights[2 * dimension]
-            for step in steps:
-                up = self.features(np.concatenate([states, actions], axis=1)) @ preference > 0.0
-                actions[:, dimension] += np.where(up, step, -step)
-        # The steps add up to half of the range but for rounding.
-        clipped: Floats = np.clip(actions, box[:, 0], box[:, 1])
-        return clipped
+        return searched_actions(states, bounds(self.action_space), self.resolution, self._goes_up)
+
+    def _goes_up(self, decision: int, inputs: Floats) -> Bools:
+        dimension = decision // self.resolution
+        preference = self.weights[2 * dimension + 1] - self.weights[2 * dimension]
+        up: Bools = self.features(inputs) @ preference > 0.0
+        return up
+
+
+def check_resolution(resolution: int) -> int:
+    """N, the decisions for each action dimension."""
+    return whole_number("resolution", resolution, at_least=1, at_most=24)
+
+
+def searched_actions(
+    states: Floats, action_box: Floats, resolution: int, goes_up: Callable[[int, Floats], Bools]
+) -> Floats:
+    """The actions that the search ends at; `goes_up(j, inputs)` makes decision j for rows (s, a)."""
+    actions = np.tile(action_box.mean(axis=1), (len(states), 1))
+    for j, step in enumerate(step_sizes(action_box, resolution).ravel()):
+        up = goes_up(j, np.concatenate([states, actions], axis=1))
+        actions[:, j // resolution] += np.where(up, step, -step)
+    # The steps add up to half of the range but for rounding.
+    clipped: Floats = np.clip(actions, action_box[:, 0], action_box[:, 1])
+    return clipped
 
 
 def step_sizes(action_box: Floats, resolution: int) -> Floats:

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Box
 
-from policyforest._support.arguments import Array, Floats, finite_array, real_number, seed_number, whole_number
-from policyforest._support.spaces import bounds, require_actions
+from policyforest._support.arguments import Array, Floats, real_number, seed_number, whole_number
+from policyforest._support.spaces import bounds
 from policyforest.baselines.batch_policy import BatchPolicy
-from policyforest.baselines.finite_actions import action_grid
-from policyforest.baselines.lspi import check_transitions
+from policyforest.baselines.finite_actions import action_grid, stored_actions
+from policyforest.baselines.sample_checks import check_transitions
 from policyforest.data.transitions import Transitions
 from policyforest.forest.forest import Forest
 from policyforest.forest.growing import grow_forest
@@ -125,12 +125,9 @@ def _pack(policy: DiscretePolicy) -> tuple[dict[str, Array], dict[str, Any]]:
 
 
 def _unpack(parts: Parts) -> DiscretePolicy:
-    box = bounds(require_actions("action_space", parts.action_space))
-    actions = finite_array("actions", parts.array("actions", "<f8", 2), 2)
-    if actions.shape[1] != len(box) or (actions < box[:, 0]).any() or (actions > box[:, 1]).any():
-        raise ValueError(f"its actions of shape {actions.shape} do not lie in {box.tolist()}")
+    actions = stored_actions(parts)
     forest = parts.forest("forest0")
-    if forest.n_inputs != parts.observation_space.shape[0] + len(box):
+    if forest.n_inputs != parts.observation_space.shape[0] + actions.shape[1]:
         raise ValueError(f"its forest has {forest.n_inputs} inputs, which is not the states and actions")
     return DiscretePolicy(forest, actions, parts.observation_space, parts.action_space, parts.periodic(), parts.info)
 

@@ -6,8 +6,10 @@ from itertools import product
 
 import numpy as np
 
-from policyforest._support.arguments import Floats, whole_number
+from policyforest._support.arguments import Floats, finite_array, whole_number
+from policyforest._support.spaces import bounds, require_actions
 from policyforest.data.transitions import Ints
+from policyforest.policy.policy_parts import Parts
 
 MOST_ACTIONS = 10_000
 
@@ -23,6 +25,15 @@ def action_grid(action_box: Floats, n_actions: int) -> Floats:
             f"n_actions: is {values} in each of {len(action_box)} dimensions, must make at most {MOST_ACTIONS} actions"
         )
     return np.array(list(product(*(np.linspace(low, high, values) for low, high in action_box))))
+
+
+def stored_actions(parts: Parts) -> Floats:
+    """The actions that the file of a policy holds, checked: (A, dA)."""
+    box = bounds(require_actions("action_space", parts.action_space))
+    actions = finite_array("actions", parts.array("actions", "<f8", 2), 2)
+    if actions.shape[1] != len(box) or (actions < box[:, 0]).any() or (actions > box[:, 1]).any():
+        raise ValueError(f"its actions of shape {actions.shape} do not lie in {box.tolist()}")
+    return actions
 
 
 def nearest_step(actions: Floats, action_box: Floats, n_actions: int) -> Ints:

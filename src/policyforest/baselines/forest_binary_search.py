@@ -22,10 +22,10 @@ from gymnasium.spaces import Box
 from policyforest._support.arguments import Array, Floats, real_number, seed_number, whole_number
 from policyforest._support.spaces import bounds, require_actions
 from policyforest.baselines.batch_policy import BatchPolicy
-from policyforest.baselines.binary_action_search import binary_decisions, step_sizes
+from policyforest.baselines.binary_action_search import binary_decisions, check_resolution, searched_actions
 from policyforest.baselines.discrete_fqi import action_values
-from policyforest.baselines.lspi import check_transitions
-from policyforest.data.transitions import Transitions
+from policyforest.baselines.sample_checks import check_transitions
+from policyforest.data.transitions import Bools, Transitions
 from policyforest.forest.forest import Forest
 from policyforest.forest.growing import grow_forest
 from policyforest.forest.maximiser import states_in_box
@@ -58,7 +58,7 @@ class ForestBinaryActionSearch:
 
     def __post_init__(self) -> None:
         real_number("discount", self.discount, at_least=0.0, below=1.0)
-        whole_number("resolution", self.resolution, at_least=1, at_most=24)
+        check_resolution(self.resolution)
         whole_number("horizon", self.horizon, at_least=1)
 
     def fit(self, transitions: Transitions) -> ForestBinarySearchPolicy:
@@ -71,7 +71,6 @@ class ForestBinaryActionSearch:
         up = (decisions.blocks % 2).reshape(n, length, 1)
         living = ~transitions.terminals
         starts = decisions.next_inputs.reshape(n, length, -1)[living, -1]
-        box = np.concatenate([transitions.state_box(), bounds(transitions.action_space), [[0.0, 1.0]]])
         seed = seed_number("random_state", self.random_state)
         forests: dict[int, Forest] = {}
         for h in range(self.horizon):
@@ -79,16 +78,8 @@ class ForestBinaryActionSearch:
             if forests:
                 values[living] += self.discount * self._best(forests[0], starts)
             for j in reversed(range(length)):
-                forests[j] = grow_forest(
-                    np.concatenate([at[:, j], up[:, j]], axis=1),
-                    values,
-                    n_estimators=self.n_estimators,
-                    min_samples_leaf=self.min_samples_leaf,
-                    periodic=transitions.periodic,
-                    box=box,
-                    random_state=(seed + h * length + j) % 2**64,
-                    n_jobs=self.n_jobs,
-                )
+                inputs = np.concatenate([at[:, j], up[:, j]], axis=1)
+                forests[j] = self._grow(transitions, inputs, values, (seed + h * length + j) % 2**64)
                 if j > 0:
                     values = self._best(forests[j], at[:, j])
         return ForestBinarySearchPolicy(
@@ -98,6 +89,19 @@ class ForestBinaryActionSearch:
             action_space=transitions.action_space,
             periodic=transitions.periodic,
             info=PolicyInfo.of("bas", self, n),
+        )
+
+    def _grow(self, transitions: Transitions, inputs: Floats, values: Floats, seed: int) -> Forest:
+        """The forest of one decision: rows (s, a, e) and what they are worth."""
+        return grow_forest(
+            inputs,
+            values,
+            n_estimators=self.n_estimators,
+            min_samples_leaf=self.min_samples_leaf,
+            periodic=transitions.periodic,
+            box=np.concatenate([transitions.state_box(), bounds(transitions.action_space), [[0.0, 1.0]]]),
+            random_state=seed,
+            n_jobs=self.n_jobs,
         )
 
     def _best(self, forest: Forest, inputs: Floats) -> Floats:
@@ -122,14 +126,12 @@ class ForestBinarySearchPolicy(BatchPolicy):
     def choose(self, states: Floats) -> Floats:
         """Actions for rows of states that have been checked: the search goes up or down, in ever smaller steps."""
         rows = states_in_box(states, self.forests[0].box[: states.shape[1]], self.periodic)
-        box = bounds(self.action_space)
-        actions = np.tile(box.mean(axis=1), (len(states), 1))
-        for j, step in enumerate(step_sizes(box, self.resolution).ravel()):
-            down, up = action_values(self.forests[j], np.concatenate([rows, actions], axis=1), DOWN_AND_UP).T
-            actions[:, j // self.resolution] += np.where(up > down, step, -step)
-        # The steps add up to half of the range but for rounding.
-        chosen: Floats = np.clip(actions, box[:, 0], box[:, 1])
-        return chosen
+        return searched_actions(rows, bounds(self.action_space), self.resolution, self._goes_up)
+
+    def _goes_up(self, decision: int, inputs: Floats) -> Bools:
+        down, up = action_values(self.forests[decision], inputs, DOWN_AND_UP).T
+        higher: Bools = up > down
+        return higher
 
 
 def _pack(policy: ForestBinarySearchPolicy) -> tuple[dict[str, Array], dict[str, Any]]:
@@ -141,7 +143,7 @@ def _pack(policy: ForestBinarySearchPolicy) -> tuple[dict[str, Array], dict[str,
 
 def _unpack(parts: Parts) -> ForestBinarySearchPolicy:
     n_actions = require_actions("action_space", parts.action_space).shape[0]
-    resolution = whole_number("resolution", parts.setting("resolution"), at_least=1, at_most=24)
+    resolution = check_resolution(parts.setting("resolution"))
     forests = tuple(parts.forest(f"forest{j}") for j in range(n_actions * resolution))
     n_inputs = parts.observation_space.shape[0] + n_actions + 1
     for forest in forests:

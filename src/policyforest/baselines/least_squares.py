@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from policyforest._support.arguments import Floats
+from policyforest._support.arguments import Floats, real_number, whole_number
 from policyforest.baselines.bases import Features
 from policyforest.data.transitions import Ints
 
@@ -84,6 +84,14 @@ def policy_iteration(
             return weights, LeastSquaresProgress(iteration, converged=True)
         chosen, policy = greedy, np.eye(decisions.n_blocks)[greedy]
     return weights, LeastSquaresProgress(max_iterations, converged=False)
+
+
+def check_iteration(discount: float, residual: float, max_iterations: int, ridge: float) -> None:
+    """The settings of policy iteration."""
+    real_number("discount", discount, at_least=0.0, below=1.0)
+    real_number("residual", residual, at_least=0.0, below=float(np.nextafter(1.0, 2.0)))
+    whole_number("max_iterations", max_iterations, at_least=1)
+    real_number("ridge", ridge, at_least=0.0)
 
 
 def lstdq(features: Features, decisions: Decisions, policy: Floats, ridge: float) -> Floats:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from gymnasium.spaces import Box
 
 from policyforest._support.arguments import Floats
-from policyforest.baselines.bases import Basis, Features
+from policyforest.baselines.bases import Basis, Features, default_basis
 from policyforest.baselines.batch_policy import BatchPolicy
-from policyforest.baselines.least_squares import LeastSquaresProgress
+from policyforest.baselines.least_squares import Decisions, LeastSquaresProgress, policy_iteration
+from policyforest.data.transitions import Transitions
 from policyforest.policy.policy_info import PolicyInfo
 
 
@@ -28,3 +30,33 @@ class LinearPolicy(BatchPolicy):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "features", self.basis.over(self.input_box))
+
+
+class LinearLearner(Protocol):
+    """The settings that learners of linear policies share."""
+
+    @property
+    def basis(self) -> Basis | None: ...
+    @property
+    def max_iterations(self) -> int: ...
+    @property
+    def ridge(self) -> float: ...
+
+
+def learned_fields(
+    method: str, learner: LinearLearner, transitions: Transitions, input_box: Floats, decisions: Decisions
+) -> dict[str, Any]:
+    """The fields of a `LinearPolicy` that policy iteration learns from decisions, with a basis laid over a box."""
+    basis = default_basis(len(input_box)) if learner.basis is None else learner.basis
+    weights, progress = policy_iteration(
+        basis.over(input_box), decisions, max_iterations=learner.max_iterations, ridge=learner.ridge
+    )
+    return {
+        "weights": weights,
+        "basis": basis,
+        "input_box": input_box,
+        "observation_space": transitions.observation_space,
+        "action_space": transitions.action_space,
+        "progress": progress,
+        "info": PolicyInfo.of(method, learner, len(transitions), basis=repr(basis)),
+    }

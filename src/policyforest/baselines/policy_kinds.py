@@ -7,10 +7,11 @@ from dataclasses import asdict
 from typing import Any
 
 from policyforest._support.arguments import LARGEST, Array, box_array, finite_array, real_number, whole_number
-from policyforest._support.spaces import bounds, require_actions, require_observations
+from policyforest._support.spaces import require_actions, require_observations
 from policyforest.baselines.bases import MAX_FEATURES, Basis, PolynomialBasis, RadialBasis
-from policyforest.baselines.binary_action_search import BinarySearchPolicy
+from policyforest.baselines.binary_action_search import BinarySearchPolicy, check_resolution
 from policyforest.baselines.discrete_fqi import DISCRETE_KIND, DiscretePolicy
+from policyforest.baselines.finite_actions import stored_actions
 from policyforest.baselines.forest_binary_search import FOREST_SEARCH_KIND, ForestBinarySearchPolicy
 from policyforest.baselines.least_squares import LeastSquaresProgress
 from policyforest.baselines.lspi import LSPIPolicy
@@ -26,7 +27,7 @@ def _pack_search(policy: BinarySearchPolicy) -> tuple[dict[str, Array], dict[str
 def _unpack_search(parts: Parts) -> BinarySearchPolicy:
     n_actions = require_actions("action_space", parts.action_space).shape[0]
     return BinarySearchPolicy(
-        resolution=whole_number("resolution", parts.setting("resolution"), at_least=1, at_most=24),
+        resolution=check_resolution(parts.setting("resolution")),
         **_linear(parts, n_inputs=_n_states(parts) + n_actions, n_blocks=2 * n_actions),
     )
 
@@ -37,10 +38,7 @@ def _pack_lspi(policy: LSPIPolicy) -> tuple[dict[str, Array], dict[str, Any]]:
 
 
 def _unpack_lspi(parts: Parts) -> LSPIPolicy:
-    box = bounds(require_actions("action_space", parts.action_space))
-    actions = finite_array("actions", parts.array("actions", "<f8", 2), 2)
-    if actions.shape[1] != len(box) or (actions < box[:, 0]).any() or (actions > box[:, 1]).any():
-        raise ValueError(f"its actions of shape {actions.shape} do not lie in {box.tolist()}")
+    actions = stored_actions(parts)
     return LSPIPolicy(actions=actions, **_linear(parts, n_inputs=_n_states(parts), n_blocks=len(actions)))
 
 
