@@ -326,3 +326,16 @@ def test_an_endless_episode_is_refused():
     with pytest.raises(ValueError, match="max_steps"):
         collect(problems.DoubleIntegrator(), StepPolicy(0.0, 0.0), episodes=1)
     assert len(collect(problems.DoubleIntegrator(), StepPolicy(0.0, 0.0), steps=5000)) == 5000
+
+
+def test_only_an_environment_that_was_made_here_is_closed(monkeypatch):
+    closed = []
+    monkeypatch.setattr(problems.NativeProblem, "close", lambda env: closed.append(env))
+    given = gym.make("policyforest/DoubleIntegrator-v0")
+    collect(given, episodes=1)
+    assert closed == []
+    collect("policyforest/DoubleIntegrator-v0", episodes=1)
+    assert len(closed) == 1
+    with pytest.raises(ValueError, match="state_box"):
+        sample_uniform("policyforest/DoubleIntegrator-v0", 5, state_box=[[-9, 9], [-9, 9]])
+    assert len(closed) == 2

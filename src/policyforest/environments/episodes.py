@@ -1,6 +1,6 @@
 """Episodes: an environment and a policy, played from a start to an end.
 
-The benchmark problems are played by the core, a whole episode a call; every other environment goes through
+The benchmark problems are played by the core, one whole episode per call; every other environment goes through
 Gymnasium's loop. Both give the same numbers for the same seed. Episode e of a run has its own random streams,
 derived from (seed, e), so that it does not depend on the length of the episodes before it.
 """

@@ -87,7 +87,7 @@ def evaluate(
     env: an environment with Box spaces, or its id; its spaces must be the policy's.
     seed: the same seed gives the same starts and the same noise, whatever the policy.
     max_steps: the longest episode, if shorter than the environment's own time limit.
-    discount: 1 sums the rewards as they are, as the paper's figures do.
+    discount: 1 sums the rewards undiscounted, as the paper's figures do.
     """
     if policy is None:
         raise TypeError("policy: is None, must be a policy (collect draws random actions)")

@@ -4,7 +4,7 @@
 |---|---|
 | ``settings.json`` | the problem, the explorer, the planner and the seed: all that the run depends on |
 | ``episode-000042.safetensors`` | states, actions, rewards and end of an episode; what the plan after it began with |
-| ``log.jsonl`` | a line an episode for people: return, steps, coverage, time |
+| ``log.jsonl`` | one line per episode for people: return, steps, coverage, time |
 | ``lock`` | held by the process that explores |
 
 Files are written beside, flushed to the disk and renamed, and the directory is flushed too. Random numbers come from
