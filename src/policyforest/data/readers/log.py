@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ParamSpec, Unpack
+from typing import Any, ParamSpec, Unpack
 
 import numpy as np
 from gymnasium.spaces import Box
@@ -31,6 +31,7 @@ from policyforest.data.transition_files import load_transitions
 from policyforest.data.transitions import Transitions
 
 Parameters = ParamSpec("Parameters")
+FullReader = Callable[Parameters, Transitions]
 FULL_TURN = (-np.pi, np.pi)
 
 
@@ -67,17 +68,19 @@ def read_log(
 ) -> Log:
     """Reads logs of any format.
 
-    path: a file, a folder (Minari, a ROS 2 bag, recorded episodes), a pattern such as ``logs/*.csv``, ``minari:`` and
-        the id of a dataset, or several of them. Each file begins a new episode.
-    columns: which column means what. Its fields can be given as keywords instead: ``state=["x", "v"], action=["u"]``.
-    period: seconds of a control step, to which rows are resampled. None: each row is a step.
-    max_gap: seconds without a row that end an episode; default: 3 periods.
-    time_unit: seconds in a unit of the time column (0.001 for milliseconds).
-    degrees: columns in degrees, turned into radians. angles: states that are angles, turned into [-pi, pi).
-    action_bounds: name → (low, high), or one pair for each action; default: the extremes of the log.
-    on_error: "fail" or "skip": what to do about malformed rows. They are counted and shown either way.
-    format: one of "csv", "parquet", "numpy", "minari", "rosbag", "transitions"; default: by the name of the file.
-    names: the fields of `Columns`, where `columns` is not given.
+    Args:
+        path: A file, a folder (Minari, a ROS 2 bag, recorded episodes), a pattern such as ``logs/*.csv``, ``minari:`` and
+            the id of a dataset, or several of them. Each file begins a new episode.
+        columns: Which column means what. Its fields can be given as keywords: ``state=["x", "v"], action=["u"]``.
+        period: Seconds of a control step, to which rows are resampled. None: each row is a step.
+        max_gap: Seconds without a row that end an episode; default: 3 periods.
+        time_unit: Seconds in a unit of the time column (0.001 for milliseconds).
+        degrees: Columns in degrees, converted to radians.
+        angles: States that are angles, wrapped into [-pi, pi).
+        action_bounds: name → (low, high), or one pair for each action; default: the extremes of the log.
+        on_error: "fail" or "skip": what to do about malformed rows. They are counted and shown either way.
+        format: "csv", "parquet", "numpy", "minari", "rosbag" or "transitions"; default: by the name of the file.
+        **names: The fields of `Columns`, where `columns` is not given.
     """
     settings = ReadingSettings(period, max_gap, time_unit, degrees, angles, on_error)
     wanted = columns_given(columns, names)
@@ -89,23 +92,28 @@ def read_log(
     return _log(parts, settings, problems, action_bounds, shown_path(path))
 
 
-def _samples_alone(read: Callable[Parameters, Log]) -> Callable[Parameters, Transitions]:
-    def read_transitions(*path: Parameters.args, **options: Parameters.kwargs) -> Transitions:
-        """The samples of a log; the parameters are those of `read_log`.
+def _with_parameters_of(read: Callable[Parameters, Log]) -> Callable[[FullReader[Parameters]], FullReader[Parameters]]:
+    """Type checkers and `help` see the parameters of `read`, which are not written twice."""
 
-        What usually goes wrong with logs is told as a `LogWarning`."""
-        log = read(*path, **options)
-        for warning in log.description.warnings:
-            warnings.warn(str(warning), LogWarning, stacklevel=2)
-        return log.transitions
+    def signed(function: FullReader[Parameters]) -> FullReader[Parameters]:
+        vars(function)["__signature__"] = inspect.signature(read).replace(return_annotation="Transitions")
+        return function
 
-    signature = inspect.signature(read).replace(return_annotation="Transitions")
-    vars(read_transitions)["__signature__"] = signature  # for help(): type checkers know it already
-    read_transitions.__qualname__ = "read_transitions"
-    return read_transitions
+    return signed
 
 
-read_transitions = _samples_alone(read_log)
+@_with_parameters_of(read_log)
+def read_transitions(*path: Any, **options: Any) -> Transitions:
+    """The samples of a log. Warns with a `LogWarning` of what usually goes wrong with logs.
+
+    Args:
+        *path: As in `read_log`.
+        **options: The other parameters of `read_log`.
+    """
+    log = read_log(*path, **options)
+    for warning in log.description.warnings:
+        warnings.warn(str(warning), LogWarning, stacklevel=2)
+    return log.transitions
 
 
 def transitions_of(rows: Rows, columns: ResolvedColumns, problems: Problems, action_space: Box | None) -> Transitions:
