@@ -48,7 +48,7 @@ def box_to_json(space: Box) -> dict[str, Any]:
 
 
 def box_from_json(name: str, value: object) -> Box:
-    """The inverse of :func:`box_to_json`; anything else is a ValueError."""
+    """The inverse of `box_to_json`; anything else is a ValueError."""
     try:
         if not isinstance(value, Mapping):
             raise TypeError("not an object")

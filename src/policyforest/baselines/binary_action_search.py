@@ -42,13 +42,13 @@ from policyforest.data.transitions import Bools, Ints, Transitions
 class BinaryActionSearch:
     """Learns to search the action box by halving steps. `fit(transitions)` returns a `BinarySearchPolicy`.
 
-    Parameters
-    ----------
-    discount: gamma, in [0, 1).
-    resolution: N, the decisions for each action dimension; it tells 2^N actions apart.
-    basis: phi, laid over the sampled states and the action box; None for `default_basis`.
-    residual: beta of the environment's transitions, in [0, 1]: 0 for LSTDQ proper, 1 for the Bellman residual.
-    max_iterations, ridge: see `LSPI`.
+    Args:
+        discount: gamma, in [0, 1).
+        resolution: N, the decisions for each action dimension; it tells 2^N actions apart.
+        basis: phi, laid over the sampled states and the action box; None for `default_basis`.
+        residual: beta of the environment's transitions, in [0, 1]: 0 for LSTDQ proper, 1 for the Bellman residual.
+        max_iterations: As in `LSPI`.
+        ridge: As in `LSPI`.
     """
 
     discount: float = 0.98

@@ -31,12 +31,14 @@ from policyforest.policy.policy_parts import Parts, PolicyKind, forest_arrays, p
 class DiscreteFQI:
     """Learns Q for a finite set of actions. `fit(transitions)` returns a `DiscretePolicy`.
 
-    Parameters
-    ----------
-    discount: gamma, in [0, 1).
-    horizon: H, the number of iterations.
-    n_actions: evenly spaced values of each action dimension, bounds included (their product for several).
-    n_estimators, max_features, min_samples_leaf, min_variance: of the Q forest, see `grow_forest`.
+    Args:
+        discount: gamma, in [0, 1).
+        horizon: H, the number of iterations.
+        n_actions: Evenly spaced values of each action dimension, bounds included (their product for several).
+        n_estimators: The number of trees of the Q forest.
+        max_features: As in `grow_forest`, for the Q forest.
+        min_samples_leaf: As in `grow_forest`, for the Q forest.
+        min_variance: As in `grow_forest`, for the Q forest.
     """
 
     discount: float = 0.98

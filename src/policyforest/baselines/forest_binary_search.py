@@ -39,13 +39,14 @@ DOWN_AND_UP = np.array([[0.0], [1.0]])
 class ForestBinaryActionSearch:
     """Learns to search the action box by halving steps. `fit(transitions)` returns a `ForestBinarySearchPolicy`.
 
-    Parameters
-    ----------
-    discount: gamma, in [0, 1).
-    resolution: N, the decisions for each action dimension; it tells 2^N actions apart.
-    horizon: H, the number of iterations.
-    n_estimators, min_samples_leaf: of the forests, see `grow_forest`.
-    random_state, n_jobs: the seed and the threads; the result does not depend on the threads.
+    Args:
+        discount: gamma, in [0, 1).
+        resolution: N, the decisions for each action dimension; it tells 2^N actions apart.
+        horizon: H, the number of iterations.
+        n_estimators: The number of trees of each forest.
+        min_samples_leaf: As in `grow_forest`.
+        random_state: The seed.
+        n_jobs: The number of threads; the result does not depend on it.
     """
 
     discount: float = 0.98

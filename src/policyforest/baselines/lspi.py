@@ -20,15 +20,14 @@ from policyforest.data.transitions import Transitions
 class LSPI:
     """Learns Q(s, a) = w_a . phi(s) for a few actions a. `fit(transitions)` returns an `LSPIPolicy`.
 
-    Parameters
-    ----------
-    discount: gamma, in [0, 1).
-    n_actions: evenly spaced values of each action dimension (their product for several). A sample with another action
-        counts for the nearest one.
-    basis: phi, laid over the sampled states; None for `default_basis`.
-    residual: beta, in [0, 1]: 0 for LSTDQ proper, 1 for the Bellman residual; see `least_squares`.
-    max_iterations: policies to evaluate at most.
-    ridge: regularisation, relative to the features' mean square.
+    Args:
+        discount: gamma, in [0, 1).
+        n_actions: Evenly spaced values of each action dimension (their product for several). A sample with another
+            action counts for the nearest one.
+        basis: phi, laid over the sampled states; None for `default_basis`.
+        residual: beta, in [0, 1]: 0 for LSTDQ proper, 1 for the Bellman residual; see `least_squares`.
+        max_iterations: Policies to evaluate at most.
+        ridge: Regularisation, relative to the features' mean square.
     """
 
     discount: float = 0.98

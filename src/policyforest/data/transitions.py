@@ -195,7 +195,7 @@ class Transitions:
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Transitions:
-        """Reads what :meth:`save` wrote; a damaged or foreign file is a ValueError."""
+        """Reads what `save` wrote; a damaged or foreign file is a ValueError."""
         from policyforest.data.transition_files import load_transitions
 
         return load_transitions(path)

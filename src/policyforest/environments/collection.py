@@ -35,14 +35,16 @@ def collect(
 ) -> Transitions:
     """Plays episodes and returns their samples.
 
-    env: an environment with Box spaces, or its id.
-    policy: what acts (see :class:`policyforest.environments.episodes.EpisodePlayer`); None draws actions uniformly.
-    episodes, steps: when to stop, whichever comes first; one must be given. `steps` may cut the last episode.
-    seed: the same seed gives the same samples.
-    max_steps: the longest episode, if shorter than the environment's own time limit. An episode that either
-        of them cuts is not terminal: it could have gone on.
-    periodic: the state dimensions that are angles, {dimension: (low, high)}; default: what the environment
-        tells in an attribute of that name.
+    Args:
+        env: An environment with Box spaces, or its id.
+        policy: What acts (see `EpisodePlayer` in `policyforest.environments.episodes`); None draws actions uniformly.
+        episodes: Stop after this many episodes. At least one of `episodes` and `steps` must be given.
+        steps: Stop after this many control steps, if that comes first; the last episode may be cut.
+        seed: The same seed gives the same samples.
+        max_steps: The longest episode, if shorter than the environment's own time limit. An episode that either of them
+            cuts is not terminal: it could have gone on.
+        periodic: The state dimensions that are angles, {dimension: (low, high)}; default: what the environment tells in
+            an attribute of that name.
     """
     if episodes is None and steps is None:
         raise ValueError("episodes, steps: both are None, one must be given")

@@ -82,12 +82,13 @@ def evaluate(
 ) -> Evaluation:
     """Plays `episodes` episodes of a policy and returns what they were worth.
 
-    policy: what acts (see `EpisodePlayer` in `policyforest.environments.episodes`); this library's own policies
-        run in the core where the environment does.
-    env: an environment with Box spaces, or its id; its spaces must be the policy's.
-    seed: the same seed gives the same starts and the same noise, whatever the policy.
-    max_steps: the longest episode, if shorter than the environment's own time limit.
-    discount: 1 sums the rewards undiscounted, as the paper's figures do.
+    Args:
+        policy: What acts (see `EpisodePlayer` in `policyforest.environments.episodes`); this library's own policies run
+            in the core where the environment does.
+        env: An environment with Box spaces, or its id; its spaces must be the policy's.
+        seed: The same seed gives the same starts and the same noise, whatever the policy.
+        max_steps: The longest episode, if shorter than the environment's own time limit.
+        discount: The default of 1 sums the rewards without discount, as the paper's figures do.
     """
     if policy is None:
         raise TypeError("policy: is None, must be a policy (collect draws random actions)")

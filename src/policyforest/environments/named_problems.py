@@ -14,7 +14,7 @@ class NamedProblem:
     """A problem that is known by a short name."""
 
     id: str
-    """Gymnasium's"""
+    """The id of the Gymnasium environment"""
     discount: float
     sampling: Literal["episodes", "uniform"] = "episodes"
     """Where the paper takes its samples from: episodes of a random policy, or states and actions drawn uniformly"""

@@ -43,15 +43,15 @@ from policyforest.learning.fitted_policy import FittedPolicyForest
 class ExploringAgent(ExploredRun):
     """Explores by an `Explorer`, plans by a `Planner`; see `policyforest.exploration` for ready ones.
 
-    Parameters
-    ----------
-    problem: an environment, a `Problem`, or the two spaces of a system, (observations, actions).
-    explorer, planner: who acts, and how it is planned.
-    final: how `policies` learns from the gathered samples; default: the planner's learners, without optimism.
-    r_max: the largest reward that a step can pay; None: the largest seen so far.
-    seed: the same seed gives the same run.
-    max_steps: the longest episode of `learn`, if shorter than the environment's own time limit.
-    run_dir: where every finished episode is kept, durably; a directory that holds a run is refused (`pf.resume`).
+    Args:
+        problem: An environment, a `Problem`, or the two spaces of a system, (observations, actions).
+        explorer: Chooses the actions.
+        planner: Learns Q and a policy between episodes.
+        final: How `policies` learns from the gathered samples; default: the planner's learners, without optimism.
+        r_max: The largest reward that a step can pay; None: the largest seen so far.
+        seed: The same seed gives the same run.
+        max_steps: The longest episode of `learn`, if shorter than the environment's own time limit.
+        run_dir: Where every finished episode is kept, durably; a directory that holds a run is refused (`pf.resume`).
     """
 
     def __init__(

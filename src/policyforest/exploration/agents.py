@@ -31,17 +31,18 @@ class MultiResolutionExploration(ExploringAgent):
 
     The defaults are the paper's form and settings (its Table of online parameters, from the authors' configurations).
 
-    Parameters
-    ----------
-    system: an environment, a `Problem`, or the two spaces of a system, (observations, actions).
-    knownness: "density" (the paper's) or "original" (Nouri and Littman's).
-    update: "leaves" blends the leaves of every tree of every iteration, "targets" the targets of the samples.
-    r_max: the largest reward of a step; None: the largest seen so far.
-    optimistic_value: "discounted", R_max / (1 - gamma), or "printed", R_max.
-    n_estimators, max_points: trees of the knownness forest, and nu.
-    discount, horizon: gamma (default: the problem's own, or 0.98) and H.
-    draw: actions are drawn from the disagreement of the policy forest's trees, which the paper does not do.
-    final: `policies` learns by the "paper"'s settings, or by "ours", those of `DisagreementExploration`.
+    Args:
+        system: An environment, a `Problem`, or the two spaces of a system, (observations, actions).
+        knownness: "density" (the paper's) or "original" (Nouri and Littman's).
+        update: "leaves" blends the leaves of every tree of every iteration, "targets" the targets of the samples.
+        r_max: The largest reward of a step; None: the largest seen so far.
+        optimistic_value: "discounted", R_max / (1 - gamma), or "printed", R_max.
+        n_estimators: The number of trees of the knownness forest.
+        max_points: nu of the knownness forest.
+        discount: gamma; default: the problem's own, or 0.98.
+        horizon: H, the number of iterations of a plan.
+        draw: Actions are drawn from the disagreement of the policy forest's trees, which the paper does not do.
+        final: `policies` learns by the "paper"'s settings, or by "ours", those of `DisagreementExploration`.
     """
 
     def __init__(
@@ -81,12 +82,11 @@ class MultiResolutionExploration(ExploringAgent):
 class BaselineExploration(ExploringAgent):
     """Uniform random, epsilon-greedy or greedy exploration, planned without optimism.
 
-    Parameters
-    ----------
-    name: "random", "epsilon-greedy" or "greedy".
-    epsilon: the schedule of "epsilon-greedy".
-    planning: "paper", its settings with `horizon`, or "ours", those of `DisagreementExploration`: so that explorers can
-        be compared with either of them, and the difference is due to exploration alone.
+    Args:
+        name: "random", "epsilon-greedy" or "greedy".
+        epsilon: The schedule of "epsilon-greedy".
+        planning: "paper", its settings with `horizon`, or "ours", those of `DisagreementExploration`: so that explorers
+            can be compared with either of them, and the difference is due to exploration alone.
     """
 
     def __init__(

@@ -57,16 +57,15 @@ class EpsilonSchedule:
 class Explorer:
     """What an explorer does in each episode, counted from 0.
 
-    Parameters
-    ----------
-    name: what it is called.
-    optimism: the episodes whose plan is optimistic: "always", "alternate" (every other one), "fading" (all at first,
-        then ever fewer: of n planned episodes 8 ln(1 + n / 8), one in 1 + n / 8 at the n-th) or "never".
-    draw: actions are drawn from the disagreement of the policy forest's trees.
-    least_spread: the smallest standard deviation of drawn actions, as a share of the action's range; where the plan is
-        optimistic there is none, for a plan that leads somewhere new is lost by noise on the way.
-    epsilon: the chance of a uniform action in each step.
-    random_episodes: so many episodes begin with uniform actions; None: all of them.
+    Args:
+        name: What it is called.
+        optimism: The episodes whose plan is optimistic: "always", "alternate" (every other one), "fading" (all at
+            first, then ever fewer: of n planned episodes 8 ln(1 + n / 8), one in 1 + n / 8 at the n-th) or "never".
+        draw: Actions are drawn from the disagreement of the policy forest's trees.
+        least_spread: The smallest standard deviation of drawn actions, as a share of the action's range; where the plan
+            is optimistic there is none, for a plan that leads somewhere new is lost by noise on the way.
+        epsilon: The chance of a uniform action in each step.
+        random_episodes: So many episodes begin with uniform actions; None: all of them.
     """
 
     name: str

@@ -39,17 +39,19 @@ OptimisticValue = Literal["discounted", "printed"]
 class Planner:
     """How to plan.
 
-    Parameters
-    ----------
-    q_learner, policy_learner: Fitted Q Iteration and Fitted Policy Forest, and their settings.
-    knownness: "density" (the paper's) or "original" (Nouri and Littman's).
-    update: the optimistic rule, "leaves" or "targets".
-    optimistic_value: "discounted", R_max / (1 - gamma), or "printed", R_max.
-    n_estimators, max_points, enough: of the knownness forest.
-    warm_start: a plan without optimism begins with the values of the last one; optimistic ones always begin anew,
-        since optimism that was disproved must not linger.
-    most_iterations: no plan takes more, whatever its horizon.
-    most_warm_iterations: nor more than this one that begins with values, since the next goes on from there.
+    Args:
+        q_learner: Fitted Q Iteration and its settings.
+        policy_learner: Fitted Policy Forest and its settings.
+        knownness: "density" (the paper's) or "original" (Nouri and Littman's).
+        update: The optimistic rule, "leaves" or "targets".
+        optimistic_value: "discounted", R_max / (1 - gamma), or "printed", R_max.
+        n_estimators: The number of trees of the knownness forest.
+        max_points: nu of the knownness forest.
+        enough: As in `KnownnessForest`.
+        warm_start: A plan without optimism begins with the values of the last one; optimistic ones always start from
+            zero, since optimism that was disproved must not linger.
+        most_iterations: No plan takes more, whatever its horizon.
+        most_warm_iterations: No plan that begins with values takes more; the next one continues from it.
     """
 
     q_learner: FittedQIteration = field(default_factory=lambda: FittedQIteration(resample=None))

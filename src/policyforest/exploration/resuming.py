@@ -25,8 +25,9 @@ def resume(
 ) -> ExploringAgent:
     """The agent of a run that was killed or has ended; `agent.learn(episodes=…)` goes on to the same bits.
 
-    env: the environment; default: one made from the id that the run knows. One of another problem is an error.
-    expected: the `settings()` that the run must have; an error names every difference.
+    Args:
+        env: The environment; default: one made from the id that the run knows. One of another problem is an error.
+        expected: The `settings()` that the run must have; an error names every difference.
     """
     run, settings = RunDirectory.open(run_dir)
     try:

@@ -26,33 +26,24 @@ __all__ = ["ForestRegressor"]
 class ForestRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """A forest of Extra-Trees with constant or linear leaves.
 
-    Parameters
-    ----------
-    n_estimators : int
-        M, the number of trees.
-    max_features : int, float, "sqrt", "log2" or None
-        k, the number of distinct dimensions tried at a node; a float is a share of the inputs, None
-        all of them.
-    min_samples_leaf : int, float or None
-        n_min, the fewest samples of a leaf; a float is a share of the samples. None: 1 for constant leaves,
-        as in `ExtraTreesRegressor` (no other value makes a weight of two equal to a repeated sample), and the
-        parameter-free rule of `grow_forest` for linear ones.
-    min_variance : float
-        V_min; a node whose residual variance is below it is a leaf.
-    leaf_model : "constant" or "linear"
-    split_score : None, "asinh" or a function of y
-        What splits are chosen by in place of y: `score` of `grow_forest`, a name that is a method's here.
-    random_state : int, RandomState instance or None
-    n_jobs : int or None
-        Threads: None is 1, -1 all cores. Results do not depend on it.
+    Args:
+        n_estimators: M, the number of trees.
+        max_features: k, the number of distinct dimensions tried at a node. A float is a share of the inputs; "sqrt" and
+            "log2" are functions of their number; None means all of them.
+        min_samples_leaf: n_min, the fewest samples of a leaf; a float is a share of the samples. None: 1 for constant
+            leaves, as in `ExtraTreesRegressor` (no other value makes a weight of two equal to a repeated sample), and
+            the parameter-free rule of `grow_forest` for linear ones.
+        min_variance: V_min; a node whose residual variance is below it is a leaf.
+        leaf_model: "constant" or "linear".
+        split_score: What splits are chosen by in place of y: None, "asinh" or a function of y. It is `score` of
+            `grow_forest`; scikit-learn's estimators have a method of that name.
+        random_state: The seed, or a generator that draws one.
+        n_jobs: The number of threads: None is 1, -1 all cores. Results do not depend on it.
 
-    Attributes
-    ----------
-    forest_ : Forest
-        The grown forest, for all that a scikit-learn estimator cannot do.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Only where X had column names.
+    Attributes:
+        forest_ (Forest): The grown forest, for all that a scikit-learn estimator cannot do.
+        n_features_in_ (int): The number of inputs.
+        feature_names_in_ (ndarray of str): The column names of X, only where it had them.
     """
 
     def __init__(

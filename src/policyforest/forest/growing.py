@@ -21,6 +21,9 @@ from policyforest.forest.growth_rules import (
     weighted,
 )
 
+# Inputs, targets and weights.
+Samples = tuple[Floats, Floats, Floats | None]
+
 
 def grow_forest(
     X: ArrayLike,
@@ -40,38 +43,47 @@ def grow_forest(
     n_jobs: int | None = 1,
     first_tree: int = 0,
 ) -> Forest:
-    """Grows improved Extra-Trees (§ Improving Extra-trees) on rows X and targets y. `None` is a default.
+    """Grows improved Extra-Trees (§ Improving Extra-trees) on rows X and targets y.
 
-    n_estimators: M, the number of trees. max_features: k, the distinct inputs tried at a node; all of them.
-    min_samples_leaf: n_min, the fewest samples in a leaf; ln N for constant leaves, D ln N for linear ones.
-    min_variance: V_min, nodes whose model leaves less residual variance are not split.
-    leaf_model: "constant" (PWC, the mean) or "linear" (PWL, least squares with intercept).
-    sample_weight: a weight >= 0 per sample; samples of weight 0 count as absent.
-    score: what splits are chosen by: y, "asinh" of y (a few large outliers do not dominate) or a function of y.
-    grid: for an input, the number of steps of its box that thresholds are drawn from (see `Forest.best_action`).
-    periodic: for an input that is an angle, its ends (lo, hi), one point; each tree cuts the circle elsewhere.
-    box: rows (lo, hi), the space the forest is for; the range of X. X must lie in it.
-    random_state: the seed. n_jobs: threads, -1 for all cores; the same bits for any number.
-    first_tree: the number of the first tree's random stream; forests grown in blocks join to the whole.
+    Args:
+        n_estimators: M, the number of trees.
+        max_features: k, the distinct inputs tried at a node; None: all of them.
+        min_samples_leaf: n_min, the fewest samples in a leaf; None: ln N for constant leaves, D ln N for linear ones.
+        min_variance: V_min, nodes whose model leaves less residual variance are not split.
+        leaf_model: "constant" (PWC, the mean) or "linear" (PWL, least squares with intercept).
+        sample_weight: One weight >= 0 per sample; samples of weight 0 count as absent.
+        score: What splits are chosen by: y, "asinh" of y (a few large outliers do not dominate) or a function of y.
+        grid: For an input, the number of steps of its box that thresholds are drawn from (see `Forest.best_action`).
+        periodic: For an input that is an angle, its ends (lo, hi), one point; each tree cuts the circle elsewhere.
+        box: Rows (lo, hi), the space the forest is for; None: the range of X. X must lie in it.
+        random_state: The seed; the same seed gives the same forest, bit for bit, for any `n_jobs`.
+        n_jobs: The number of threads; -1 for all cores.
+        first_tree: The number of the first tree's random stream; forests grown in blocks join to the whole.
     """
-    rows, targets, weights = _samples(X, y, sample_weight)
-    sides = _sides(rows, box)
-    rules = growth_rules(
-        len(rows), sides, period_rows(periodic, len(sides), rows), n_estimators=n_estimators, grid=grid,
+    return _grow(
+        _samples(X, y, sample_weight), box, periodic, score, n_jobs, n_estimators=n_estimators, grid=grid,
         max_features=max_features, min_samples_leaf=min_samples_leaf, min_variance=min_variance,
         leaf_model=leaf_model, random_state=random_state, first_tree=first_tree,
     )  # fmt: skip
-    return _grow(rows, targets, weights, score, threads(n_jobs), rules)
 
 
 def _grow(
-    rows: Floats, targets: Floats, weights: Floats | None, score: Score, n_threads: int, rules: dict[str, Any]
+    samples: Samples,
+    box: ArrayLike | None,
+    periodic: Mapping[int, tuple[float, float]] | None,
+    score: Score,
+    n_jobs: int | None,
+    **settings: Any,
 ) -> Forest:
+    rows, targets, weights = samples
+    sides = _sides(rows, box)
+    rules = growth_rules(len(rows), sides, period_rows(periodic, len(sides), rows), **settings)
+    n_threads = threads(n_jobs)
     columns, scores = np.ascontiguousarray(rows.T), score_values(score, targets)
     return Forest(_core.grow_forest(columns, targets, scores, weights, n_threads=n_threads, **rules))
 
 
-def _samples(X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> tuple[Floats, Floats, Floats | None]:
+def _samples(X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> Samples:
     rows = moderate("X", finite_array("X", X, 2))
     targets = moderate("y", finite_array("y", y, 1))
     if len(rows) != len(targets):

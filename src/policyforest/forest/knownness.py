@@ -52,14 +52,13 @@ class KnownnessLeaves:
 class KnownnessForest:
     """Counts points in a box, at many resolutions.
 
-    Parameters
-    ----------
-    box: rows (lo, hi), finite: where points may lie.
-    form: "density" or "original", see above.
-    n_estimators: trees; all of them are the same in the "original" form, where one is enough.
-    max_points: nu, a leaf that would hold more is split; one whose points are all the same keeps them all.
-    enough: the "density" form compares with min(n, enough) points spread evenly; None: with n, as the paper does.
-    random_state: the seed of the random splits. Points inserted one by one or together make the same trees.
+    Args:
+        box: Rows (lo, hi), finite: where points may lie.
+        form: "density" or "original", see above.
+        n_estimators: Trees; all of them are the same in the "original" form, where one is enough.
+        max_points: nu, a leaf that would hold more is split; one whose points are all the same keeps them all.
+        enough: The "density" form compares with min(n, enough) points spread evenly; None: with n, as the paper does.
+        random_state: The seed of the random splits. Points inserted one by one or together make the same trees.
     """
 
     def __init__(

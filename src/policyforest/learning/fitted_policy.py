@@ -37,20 +37,22 @@ FILLED_DIMENSIONS = 2
 class FittedPolicyForest:
     """Learns a policy from a Q function, or from samples by way of one.
 
-    Parameters
-    ----------
-    leaf_model: "linear" (FPF:PWL) or "constant" (FPF:PWC).
-    n_states: how many states the policy is learned on.
-    states: "uniform" in the box of the states, "visited": the states of the samples (all of them, and as many again
-        near them as are missing to `n_states`), or "auto": uniform in one or two dimensions, visited in more.
-    n_estimators, max_features, min_variance: of the policy's forests, see `grow_forest`. More trees act more steadily;
-        50 of them still answer in a microsecond.
-    min_samples_leaf: n_min, or None: 1/160 of the states for linear leaves on uniform states, 1/500 on visited ones,
-        1/400 for constant leaves.
-    q_learner: how `fit(transitions)` learns Q.
-    random_state, n_jobs: the seed and the threads; the result does not depend on the threads.
-    executor: what finds the actions and grows the trees in place of this process's threads, to the same bits; the
-        `q_learner` has one of its own.
+    Args:
+        leaf_model: "linear" (FPF:PWL) or "constant" (FPF:PWC).
+        n_states: How many states the policy is learned on.
+        states: "uniform" in the box of the states, "visited": the states of the samples (all of them, and as many again
+            near them as are missing to `n_states`), or "auto": uniform in one or two dimensions, visited in more.
+        n_estimators: The number of trees for each action dimension. More trees act more steadily; 50 of them still
+            answer in a microsecond.
+        max_features: As in `grow_forest`.
+        min_variance: As in `grow_forest`.
+        min_samples_leaf: n_min, or None: 1/160 of the states for linear leaves on uniform states, 1/500 on visited
+            ones, 1/400 for constant leaves.
+        q_learner: How `fit(transitions)` learns Q.
+        random_state: The seed.
+        n_jobs: The number of threads; the result does not depend on it.
+        executor: What finds the actions and grows the trees in place of this process's threads, to the same bits; the
+            `q_learner` has one of its own.
     """
 
     leaf_model: LeafModel = "linear"

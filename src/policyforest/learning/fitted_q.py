@@ -51,27 +51,31 @@ class Optimism(Protocol):
 class FittedQIteration:
     """Learns Q from a batch of samples. `fit(transitions)` returns a `QFunction`.
 
-    Parameters
-    ----------
-    discount: gamma, in [0, 1).
-    horizon: H, the number of iterations, or "auto": until the values have settled.
-    n_averaged: with `horizon="auto"`, Q is the average of this many forests, the one that has settled and those after
-        it: each is grown on other samples and splits, and the arg max of their average is steadier. With several
-        action dimensions Q is the last forest: the maximum over more trees would cost too much.
-    n_estimators, max_features, min_samples_leaf, min_variance, score: of the Q forest, see `grow_forest`. n_min is 1
-        by default: what noise the single samples have, 25 trees and the policy's larger leaves average away (on the
-        pendulum 1 gives -128, ln N = 9 gives -149).
-    action_search: "exact", or "merged" for the paper's pruned merge with `max_leaves`.
-    resample: samples drawn from a learned model are added to the given ones, new ones in each iteration (see
-        `DynamicsForest`): "auto" where the model predicts held-out samples well, a number, or None for never.
-    warm_start: begin with this Q function in place of zero.
-    callback: called with a `QIteration` after each iteration.
-    random_state, n_jobs: the seed and the threads; the result does not depend on the threads.
-    executor: what runs trees and maxima in place of this process's threads, see `policyforest.executors`; the result
-        is the same, bit for bit.
-    checkpoint_dir: a folder where each finished iteration is kept; the same fit goes on from there and ends with the
-        same bits. A folder of other settings or samples is refused.
-    progress: called with a `QProgress` after each block of trees or states.
+    Args:
+        discount: gamma, in [0, 1).
+        horizon: H, the number of iterations, or "auto": until the values have settled.
+        n_averaged: With `horizon="auto"`, Q is the average of this many forests, the one that has settled and those
+            after it: each is grown on other samples and splits, and the arg max of their average is steadier. With
+            several action dimensions Q is the last forest: the maximum over more trees would cost too much.
+        n_estimators: The number of trees of the Q forest.
+        max_features: As in `grow_forest`.
+        min_samples_leaf: n_min of the Q forest. The default is 1: 25 trees and the policy's larger leaves average the
+            noise of single samples away (on the pendulum 1 gives -128, ln N = 9 gives -149).
+        min_variance: As in `grow_forest`.
+        score: As in `grow_forest`.
+        action_search: "exact", or "merged" for the paper's pruned merge with `max_leaves`.
+        max_leaves: Leaves of the merged tree, with `action_search="merged"`.
+        resample: Samples drawn from a learned model are added to the given ones, new ones in each iteration (see
+            `DynamicsForest`): "auto" where the model predicts held-out samples well, a number, or None for never.
+        warm_start: Begin with this Q function in place of zero.
+        callback: Called with a `QIteration` after each iteration.
+        random_state: The seed.
+        n_jobs: The number of threads; the result does not depend on it.
+        executor: What runs trees and maxima in place of this process's threads, see `policyforest.executors`; the
+            result is the same, bit for bit.
+        checkpoint_dir: A folder that keeps each finished iteration; the same fit resumes from it and ends with the same
+            bits. A folder of other settings or samples is refused.
+        progress: Called with a `QProgress` after each block of trees or states.
     """
 
     discount: float = 0.98

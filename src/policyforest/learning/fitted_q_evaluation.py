@@ -30,12 +30,12 @@ from policyforest.learning.q_history import drift, settled
 class FittedQEvaluation:
     """Fits the Q function of a policy.
 
-    Parameters
-    ----------
-    policy: what has ``act_batch(states)``.
-    iterations: their number; with `until_settled` the most there can be.
-    model, n_drawn: what samples are drawn from, and how many in each iteration.
-    n_averaged: Q is the average of so many forests, the last ones.
+    Args:
+        policy: What has ``act_batch(states)``.
+        iterations: Their number; with `until_settled` the most there can be.
+        model: The learned model that samples are drawn from.
+        n_drawn: How many samples are drawn from it in each iteration.
+        n_averaged: Q is the average of so many forests, the last ones.
     """
 
     policy: Any

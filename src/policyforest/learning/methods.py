@@ -66,13 +66,15 @@ class Learned:
 class Learner:
     """How to learn: a method, and what it needs to know besides the samples.
 
-    Parameters
-    ----------
-    method: one of `METHODS`.
-    problem: a short name or an id; it names the policy, and sets the discount where none is given.
-    preset: "paper" for the settings of the paper, None for the defaults.
-    seed, n_jobs: the random numbers of the forests, and threads; the result does not depend on the threads.
-    callback, progress, checkpoint_dir: of Fitted Q Iteration.
+    Args:
+        method: One of `METHODS`.
+        problem: A short name or an id; it names the policy, and sets the discount where none is given.
+        preset: "paper" for the settings of the paper, None for the defaults.
+        seed: The seed of the forests.
+        n_jobs: The number of threads; the result does not depend on it.
+        callback: As in `FittedQIteration`.
+        progress: As in `FittedQIteration`.
+        checkpoint_dir: As in `FittedQIteration`.
     """
 
     method: str = "fpf-pwl"

@@ -90,16 +90,18 @@ def evaluate_offline(
 ) -> OfflineEvaluation:
     """Judges a policy from samples that any other policy made.
 
-    Parameters
-    ----------
-    policy: what has ``act_batch(states)``. discount: gamma; default: the policy's own.
-    transitions: the samples, better not those that the policy was learned from.
-    starts: rows of states to judge from; default: those that episodes begin with.
-    bootstrap: how often episodes are drawn again for the interval; 0 for no interval.
-    iterations: default: until the values have settled, or 5% of the discounted future are left.
-    resample: samples drawn from a learned model in each iteration, half of them with the policy's own actions: "auto"
-        where the model predicts well, a number, None for never, or a `DynamicsModel` of these samples.
-    n_estimators: trees of each forest. random_state, n_jobs: the result does not depend on the threads.
+    Args:
+        policy: What has ``act_batch(states)``.
+        transitions: The samples, better not those that the policy was learned from.
+        discount: gamma; default: the policy's own.
+        starts: Rows of states to judge from; default: those that episodes begin with.
+        bootstrap: How often episodes are drawn again for the interval; 0 for no interval.
+        iterations: Their number; default: until the values have settled, or 5% of the discounted future are left.
+        resample: Samples drawn from a learned model in each iteration, half of them with the policy's own actions:
+            "auto" where the model predicts well, a number, None for never, or a `DynamicsModel` of these samples.
+        n_estimators: The number of trees of each forest.
+        random_state: The seed.
+        n_jobs: The number of threads; the result does not depend on it.
     """
     _check(policy, transitions)
     judge = _Judge(policy, gamma=_gamma(policy, discount), iterations=iterations, n_estimators=n_estimators,

@@ -60,9 +60,10 @@ def paper(
     `action_search="merged"` it is the paper's, with the number of leaves that the paper gives. `discount` replaces the
     paper's; `observers` (callback, progress, checkpoint_dir, executor) go to Fitted Q Iteration.
 
-    >>> q_learner, policy_learner = paper("double-integrator", "constant")
-    >>> q_learner.horizon, policy_learner.min_samples_leaf
-    (10, 100)
+    Examples:
+        >>> q_learner, policy_learner = paper("double-integrator", "constant")
+        >>> q_learner.horizon, policy_learner.min_samples_leaf
+        (10, 100)
     """
     settings = PAPER[_paper_problem(problem)]
     one_of("leaf_model", leaf_model, ("constant", "linear"))

@@ -154,10 +154,13 @@ class Policy(ActingPolicy):
         """One tree an action dimension, of at most `max_leaves` leaves, grown on what the forest does: with few leaves
         far nearer to it than `simplify`.
 
-        samples: what the policy was learned from; needed for more than two state dimensions, where the tree is grown on
-            states near theirs, as `FittedPolicyForest` does. In one or two it is grown on states all over their box.
-        n_states: how many of them; `simplification` of the result tells how far the action moved on others.
-        random_state, n_jobs: the seed and the threads; the result does not depend on the threads.
+        Args:
+            samples: What the policy was learned from; needed for more than two state dimensions, where the tree is
+                grown on states near theirs, as `FittedPolicyForest` does. In one or two it is grown on states all over
+                their box.
+            n_states: The number of these states; `simplification` of the result reports the change on other states.
+            random_state: The seed.
+            n_jobs: The number of threads; the result does not depend on it.
         """
         from policyforest.learning.distillation import distil
 

@@ -71,7 +71,10 @@ def episode_block(
 ) -> str:
     """An episode that plays: the system, its way over the policy's map, and the rewards so far.
 
-    most: the largest action; maps: the policy's, the first of which lies under the trajectory."""
+    Args:
+        most: The largest action.
+        maps: The maps of the policy; the first one lies under the trajectory.
+    """
     rows = np.asarray(states, dtype=np.float64)
     scene = scene_of(problem)
     labels = labels_for(problem, rows.shape[1], np.asarray(actions).shape[1])

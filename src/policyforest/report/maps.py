@@ -94,9 +94,11 @@ def policy_maps(
 ) -> Maps:
     """The maps of a policy with at least two state dimensions.
 
-    q: a Q function, or a policy that is greedy in one; default: `policy` itself where it is greedy.
-    samples: what it was learned from; they give the map of knownness.
-    dims, at: see `slice_of`.
+    Args:
+        q: A Q function, or a policy that is greedy in one; default: `policy` itself where it is greedy.
+        samples: What it was learned from; they give the map of knownness.
+        dims: As in `slice_of`.
+        at: As in `slice_of`.
     """
     n_states = policy.observation_space.shape[0]
     whole_number("policy: its state dimensions", n_states, at_least=2)

@@ -53,8 +53,10 @@ def policy_figure(
     """The action over two state dimensions, a panel an action dimension; for a policy that is greedy in a Q forest
     also V(s) = max_a Q(s, a) and Q over the first of the dimensions and the first action.
 
-    dims, at: which dimensions, and the state whose other entries are held (see `slice_of`).
-    samples: states to mark with dots, such as those that the policy was learned from.
+    Args:
+        dims: The one or two state dimensions of the axes.
+        at: The state that holds the values of the other dimensions.
+        samples: States to mark with dots, such as those that the policy was learned from.
     """
     greedy = getattr(policy, "kind", "") == "greedy"
     plane = slice_of(policy, dims, at, FAST_RESOLUTION if hasattr(policy, "controller") else SLOW_RESOLUTION)

@@ -74,8 +74,10 @@ def described(words: str) -> Any:
 def problems_of(error: Any, tables: Mapping[str, type], content: Mapping[str, Any]) -> Iterator[str]:
     """A ValidationError as lines with the key, what it was and what it must be.
 
-    tables: the dataclass of each table of the file, and that of the file itself under "".
-    content: what was validated."""
+    Args:
+        tables: The dataclass of each table of the file, and that of the file itself under "".
+        content: What was validated.
+    """
     for found in error.errors(include_url=False, include_input=False):
         where = _key_of(found["loc"])
         table, name = tables["" if len(where) == 1 else where[0]], _name(where)

@@ -68,9 +68,11 @@ class Decision:
 class Controller:
     """A policy behind the rules of a configuration.
 
-    act: the policy's function from a state to an action.
-    warn: called with a line when a fault begins, changes its kind or ends.
-    clock, wall: the monotonic clock by which ages are measured, and the one of the robot's stamps.
+    Args:
+        act: The policy's function from a state to an action.
+        warn: Called with a line when a fault begins, changes its kind or ends.
+        clock: The monotonic clock by which ages are measured.
+        wall: The clock of the robot's stamps.
     """
 
     def __init__(

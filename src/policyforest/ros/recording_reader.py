@@ -26,8 +26,10 @@ RewardFunction = Callable[[Floats, Floats, Floats], tuple[float, bool]]
 def read_recording(path: str | os.PathLike[str], reward: RewardFunction | None = None) -> Transitions:
     """The samples of a file that ``policyforest ros run --record`` or ``ros explore --record`` has written.
 
-    reward: for recordings without rewards (the configuration had no formula), or to learn another task from them.
     A step over which a fault has come, and the last one of an episode whose end was not seen, are no samples.
+
+    Args:
+        reward: For recordings without rewards (the configuration had no formula), or to learn another task from them.
     """
     file = Path(path)
     problem, moments = _moments(file)

@@ -41,7 +41,9 @@ def require_episodes(config: RobotConfig) -> EpisodeSettings:
 class RobotExploration:
     """Drives an agent through a robot's topics.
 
-    patience: consecutive attempts to repeat an episode after the robot was lost, before the run gives up."""
+    Args:
+        patience: Consecutive attempts to repeat an episode after the robot was lost, before the run gives up.
+    """
 
     def __init__(
         self,

@@ -26,12 +26,14 @@ class EpisodeRecorder(gym.Wrapper[Any, Any, Any, Any]):
         self._steps: list[tuple[Any, float, bool, bool]] = []
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Writes the episode that was left before its end, if any, and begins a new one."""
         self._write()
         observation, info = super().reset(seed=seed, options=options)
         self._observations = [np.array(observation)]
         return observation, info
 
     def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
+        """Steps the environment and records the step; the last step of an episode writes its file."""
         observation, reward, terminated, truncated, info = super().step(action)
         self._observations.append(np.array(observation))
         self._steps.append((np.array(action), float(reward), bool(terminated), bool(truncated)))
@@ -40,6 +42,7 @@ class EpisodeRecorder(gym.Wrapper[Any, Any, Any, Any]):
         return observation, reward, terminated, truncated, info
 
     def close(self) -> None:
+        """Writes the episode that was left before its end, if any, and closes the environment."""
         self._write()
         super().close()
 

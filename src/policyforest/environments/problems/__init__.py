@@ -1,7 +1,7 @@
 """The benchmark problems of the paper as Gymnasium environments, registered when this package is imported.
 
 Their equations run in the core, so that whole episodes can be played without returning to Python
-(:func:`policyforest.collect` and :func:`policyforest.evaluate` do so).
+(`policyforest.collect` and `policyforest.evaluate` do so).
 
 | id | what it is |
 |---|---|

@@ -17,19 +17,18 @@ def hill(p: float) -> float:
 
 
 class CarOnTheHill(NativeProblem):
-    r"""A car of 1 kg with position p and speed s on the road Hill(p), pushed by a force u in [-4, 4] N
+    """A car of 1 kg with position p and speed s on the road Hill(p), pushed by a force u in [-4, 4] N
     (Ernst, Geurts and Wehenkel, 2005).
 
     With g = 9.81 m/s², Hill(p) = p² + p for p < 0 and p / sqrt(1 + 5p²) from 0 on:
 
-    .. math:: \dot p = s, \qquad
-              \dot s = \frac{u - g \, \mathrm{Hill}'(p) - s^2 \, \mathrm{Hill}'(p) \, \mathrm{Hill}''(p)}
-                            {1 + \mathrm{Hill}'(p)^2}
+        dp/dt = s
+        ds/dt = (u - g Hill'(p) - s² Hill'(p) Hill''(p)) / (1 + Hill'(p)²)
 
     integrated by Euler's explicit method in steps of 1 ms; a control step takes 100 ms. A step that ends with
     p < -1 or abs(s) > 3 ends the episode with -1, one that ends with p > 1 otherwise ends it with +1, and all
     others are worth 0. Start: (-0.5, 0), at the bottom of the valley. A random policy all but never reaches
-    the top, so samples are drawn with :func:`policyforest.sample_uniform`.
+    the top, so samples are drawn with `policyforest.sample_uniform`.
     """
 
     def __init__(self, render_mode: str | None = None) -> None:
@@ -44,6 +43,7 @@ class CarOnTheHill(NativeProblem):
         )
 
     def draw(self, canvas: Canvas, state: Floats) -> None:
+        """Draws the road, the car and its goal."""
         p = float(state[0])
         canvas.begin(center=(0.0, 0.15), height=1.75)
         road = [(x / 50.0, hill(x / 50.0)) for x in range(-75, 76)]

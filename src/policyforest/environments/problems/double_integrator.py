@@ -9,9 +9,10 @@ from policyforest.environments.problems.problem_pictures import BODY, GOAL, GROU
 
 
 class DoubleIntegrator(NativeProblem):
-    r"""A car on a line with position p and velocity v, driven by its acceleration a in [-1, 1].
+    """A car on a line with position p and velocity v, driven by its acceleration a in [-1, 1].
 
-    .. math:: \dot p = v, \qquad \dot v = a
+        dp/dt = v
+        dv/dt = a
 
     integrated by Euler's explicit method in steps of 50 ms (p takes the old v); a control step takes 500 ms.
     The reward charges the position before the step, -(p² + a²). A step that ends with abs(p) > 1 or abs(v) >
@@ -32,6 +33,7 @@ class DoubleIntegrator(NativeProblem):
         )
 
     def draw(self, canvas: Canvas, state: Floats) -> None:
+        """Draws the car, its speed, its goal and the limits of the line."""
         p, v = (float(x) for x in state)
         canvas.begin(center=(0.0, 0.0), height=1.9)
         canvas.line((-1.6, -0.14), (1.6, -0.14), GROUND, 0.012)

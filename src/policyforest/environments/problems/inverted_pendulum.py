@@ -18,14 +18,15 @@ CONTROL_STEP = 0.1
 
 
 class InvertedPendulum(NativeProblem):
-    r"""A pole on a cart; only its angle theta (0: upright) and its speed omega are observed.
+    """A pole on a cart; only its angle theta (0: upright) and its speed omega are observed.
 
     With m = 2 kg, l = 0.5 m, g = 9.8 m/s², M = `cart_mass`, alpha = 1 / (m + M), and u the force f in
     [-50, 50] N plus a noise that is drawn uniformly from [-`noise`, `noise`] N once a control step
     (Wang et al., 1996):
 
-    .. math:: \ddot\theta = \frac{g \sin\theta - \alpha m l \dot\theta^2 \sin(2\theta)/2
-                                  - \alpha u \cos\theta}{4l/3 - \alpha m l \cos^2\theta}
+        dtheta/dt = omega
+        domega/dt = (g sin(theta) - alpha m l omega² sin(2 theta) / 2 - alpha u cos(theta))
+                    / (4 l / 3 - alpha m l cos²(theta))
 
     integrated by Euler's explicit method in steps of 1 ms; a control step takes 100 ms. The reward charges
     the state after the step and the force without its noise, -((2 theta/pi)² + omega² + (f/50)²). A step that
@@ -58,6 +59,7 @@ class InvertedPendulum(NativeProblem):
         )
 
     def draw(self, canvas: Canvas, state: Floats) -> None:
+        """Draws the pole and its cart."""
         theta = float(state[0])
         canvas.begin(center=(0.0, 0.3), height=1.7)
         canvas.line((-2.0, -0.16), (2.0, -0.16), GROUND, 0.012)

@@ -83,6 +83,7 @@ class NativeProblem(gym.Env[Any, Any]):
         return generator.uniform(-self.noise, self.noise, size=(steps, self.system.n_noise))
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Floats, dict[str, Any]]:
+        """Begins an episode at the start, or at the state that `options` gives."""
         super().reset(seed=seed)
         unknown = set(options or {}) - {"state"}
         if unknown:
@@ -94,6 +95,7 @@ class NativeProblem(gym.Env[Any, Any]):
         return self._state.copy(), {}
 
     def step(self, action: npt.ArrayLike) -> tuple[Floats, float, bool, bool, dict[str, Any]]:
+        """One control step: the next state, the reward, whether the state is terminal; no step truncates an episode."""
         if self._state is None or self._ended:
             raise ResetNeeded("step: the episode has not begun or has ended; call reset first")
         actions = self._checked_action(action)[None]
@@ -134,6 +136,7 @@ class NativeProblem(gym.Env[Any, Any]):
         return None
 
     def render(self) -> npt.NDArray[np.uint8] | None:
+        """The current state as an image, or, with `render_mode="human"`, in a window."""
         if self.render_mode is None:
             gym.logger.warn("render: render_mode is None, must be 'rgb_array' or 'human' for a picture")
             return None
@@ -147,6 +150,7 @@ class NativeProblem(gym.Env[Any, Any]):
         return self._screen.show()
 
     def close(self) -> None:
+        """Closes the window, if there is one."""
         if self._screen is not None:
             self._screen.close()
             self._screen = None

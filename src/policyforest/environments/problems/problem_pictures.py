@@ -27,7 +27,7 @@ OVERSAMPLING = 3
 
 
 class Canvas:
-    """A surface with y upwards; :meth:`begin` chooses the part of the plane that it shows."""
+    """A surface with y upwards; `begin` chooses the part of the plane that it shows."""
 
     def __init__(self, pygame: Any) -> None:
         self._pygame = pygame

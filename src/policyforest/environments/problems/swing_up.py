@@ -22,13 +22,13 @@ ENGINES: dict[str, type[EngineRod] | None] = {"equation": None, "mujoco": Mujoco
 
 
 class SwingUp(NativeProblem):
-    r"""A uniform rod that turns about its end, with angle theta (0: upright, wrapped into [-pi, pi)) and
+    """A uniform rod that turns about its end, with angle theta (0: upright, wrapped into [-pi, pi)) and
     speed omega, driven by a torque tau in [-15, 15] Nm; holding it level would take 24.5 Nm.
 
     With m = 5 kg, l = 1 m, g = 9.81 m/s², I = m l²/3, damping d = 0.1 Nms/rad and dry friction f = 0.1 Nm:
 
-    .. math:: I \ddot\theta = \tau + \tfrac{1}{2} m g l \sin\theta - d \, \dot\theta
-                              - f \, \mathrm{sign}(\dot\theta)
+        dtheta/dt = omega
+        I domega/dt = tau + m g l sin(theta) / 2 - d omega - f sign(omega)
 
     in steps of 1 ms, as rigid-body engines integrate it: the speed first, with the damping implicit and the
     friction as an impulse that can stop the rod but not reverse it, then the angle. A control step takes 100
@@ -61,14 +61,17 @@ class SwingUp(NativeProblem):
         )
 
     def picture(self, state: Floats) -> npt.NDArray[np.uint8] | None:
+        """A frame that the engine renders by itself; None where the rod is drawn here."""
         return None if self._rod is None else self._rod.picture(state)
 
     def close(self) -> None:
+        """Closes the window, if there is one, and the engine."""
         super().close()
         if self._rod is not None:
             self._rod.close()
 
     def draw(self, canvas: Canvas, state: Floats) -> None:
+        """Draws the rod and the circle of its end."""
         theta = float(state[0])
         canvas.begin(center=(0.0, 0.0), height=2.5)
         canvas.circle((0.0, 0.0), LENGTH, GOAL, 0.008)

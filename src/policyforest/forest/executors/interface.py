@@ -61,9 +61,11 @@ class Threads(Executor):
         self.workers = 1
 
     def share(self, name: str, value: Any) -> Any:
+        """Returns the value itself: threads share their memory."""
         return value
 
     def map(self, task: Callable[..., Result], blocks: Sequence[Block], *shared: Any) -> Iterator[tuple[int, Result]]:
+        """The number of each block and its result, in the order of the blocks."""
         for i, block in enumerate(blocks):
             yield i, task(block, self.n_jobs, *shared)
 

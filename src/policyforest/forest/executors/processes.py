@@ -53,11 +53,13 @@ class Processes(Executor):
         self._pool: ProcessPoolExecutor | None = None
 
     def share(self, name: str, value: Any) -> SharedFile:
+        """Writes the value to a temporary file that the processes map into their memory."""
         return SharedFile(name, value)
 
     def map(
         self, task: Callable[..., Result], blocks: Sequence[Block], *shared: SharedFile
     ) -> Iterator[tuple[int, Result]]:
+        """The number of each block and its result, as they come. If a task or a process fails, all processes end."""
         if self._pool is None:
             context = get_context("spawn")
             self._pool = ProcessPoolExecutor(self.workers, context, initializer=_follow_the_parent)
@@ -84,6 +86,7 @@ class Processes(Executor):
             pool.shutdown(cancel_futures=True)
 
     def close(self) -> None:
+        """Ends the processes after their tasks; the next task starts new ones."""
         if self._pool is not None:
             self._pool.shutdown()
             self._pool = None

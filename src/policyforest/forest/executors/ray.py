@@ -40,12 +40,11 @@ class SharedObject(NamedTuple):
 class Ray(Executor):
     """A Ray cluster, or a local one that starts with this object and ends with it.
 
-    Parameters
-    ----------
-    address: of the cluster's head, "host:port", from a machine of the cluster; "auto": the one that runs here; None:
-        the one of ``ray.init`` or of RAY_ADDRESS if there is one, else a new local one.
-    n_jobs: the threads, and processors, of one task.
-    options: more arguments of ``ray.init``, such as `num_cpus` and `object_store_memory` of a new local cluster.
+    Args:
+        address: Of the cluster's head, "host:port", from a machine of the cluster; "auto": the one that runs here;
+            None: the one of ``ray.init`` or of RAY_ADDRESS if there is one, else a new local one.
+        n_jobs: The threads, and processors, of one task.
+        options: More arguments of ``ray.init``, such as `num_cpus` and `object_store_memory` of a new local cluster.
     """
 
     _entered = 0
@@ -105,6 +104,7 @@ class Ray(Executor):
                 )
 
     def share(self, name: str, value: Any) -> SharedObject:
+        """Puts the value into the object store of the cluster."""
         label, text, arrays = taken_apart(name, value, self._ray.cloudpickle.dumps)
         n_bytes = len(text) + sum(array.nbytes for array in arrays)
         self.require(n_bytes)
@@ -115,6 +115,7 @@ class Ray(Executor):
     def map(
         self, task: Callable[..., Result], blocks: Sequence[Block], *shared: SharedObject
     ) -> Iterator[tuple[int, Result]]:
+        """The number of each block and its result, as they come. If a task fails, the others are cancelled."""
         self._require_open()
         labels, references = [s.label for s in shared], [s.reference for s in shared]
         waiting = {
