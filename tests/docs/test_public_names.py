@@ -1,4 +1,7 @@
-"""Every public name is documented and typed, its methods and properties too, and stands in the site's API page."""
+"""Every public name is documented and typed, its methods and properties too.
+
+`test_site.py` looks for them on the API pages.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,11 @@ from typing import Any
 
 import pytest
 
-from site_tools import docs_site
+from public_api import PUBLIC_MODULES, description, public_members, public_names
 
 ROOT = Path(__file__).parents[2]
-MODULES = [importlib.import_module(name) for name in docs_site.PUBLIC_MODULES]
-NAMES = [(module, name) for module in MODULES for name, _ in docs_site.public_names(module)]
+MODULES = [importlib.import_module(name) for name in PUBLIC_MODULES]
+NAMES = [(module, name) for module in MODULES for name, _ in public_names(module)]
 
 
 def test_every_module_that_says_what_is_public_is_looked_at() -> None:
@@ -27,29 +30,22 @@ def test_every_module_that_says_what_is_public_is_looked_at() -> None:
         if re.search(r"^__all__", file.read_text(), re.MULTILINE):
             parts = ("policyforest", *file.relative_to(package).with_suffix("").parts)
             found.add(".".join(parts).removesuffix(".__init__"))
-    assert found == set(docs_site.PUBLIC_MODULES)
+    assert found == set(PUBLIC_MODULES)
 
 
 @pytest.mark.parametrize(("module", "name"), NAMES, ids=[f"{m.__name__}.{n}" for m, n in NAMES])
 def test_a_public_name_and_its_members_are_documented_and_typed(module: ModuleType, name: str) -> None:
     item = getattr(module, name)
-    assert docs_site.description(item, module, name), f"{name} has no docstring"
+    assert description(item, module, name), f"{name} has no docstring"
     called = inspect.isroutine(item) or (inspect.isclass(item) and not getattr(item, "_is_protocol", False))
     missing = [*undocumented(item), *(untyped(name, item) if called else ())]
-    for member, value in docs_site.public_members(item):
+    for member, value in public_members(item):
         missing += untyped(f"{name}.{member}", function_of(value))
     assert not missing
 
 
-def test_the_api_page_has_every_public_name_and_member() -> None:
-    headings = set(re.findall(r"^##+ `(?:[\w.]+\.)?(\w+)`$", docs_site.api_page(), re.MULTILINE))
-    for module, name in NAMES:
-        assert name in headings
-        assert headings >= {member for member, _ in docs_site.public_members(getattr(module, name))}
-
-
 def undocumented(item: Any) -> Iterator[str]:
-    for member, _ in docs_site.public_members(item):
+    for member, _ in public_members(item):
         if not inspect.getdoc(getattr(item, member)):
             yield f"{item.__name__}.{member} has no docstring"
 

@@ -2,29 +2,107 @@
 
 from __future__ import annotations
 
+import html
+import importlib
+import inspect
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
-from site_tools import docs_site
+from public_api import PUBLIC_MODULES, public_members, public_names
 
 ROOT = Path(__file__).parents[2]
 PARTS = ("Formula", "Parameters", "What it logs", "When to use it", "Where it departs from the paper")
+NAMES = [(name, key, item) for name in PUBLIC_MODULES for key, item in public_names(importlib.import_module(name))]
+# A heading of an object, its signature, and what is written about it up to the next heading.
+ENTRY = re.compile(
+    r'<h[2-6] id="([\w.]+)" class="doc doc-heading">.*?</h\d>\s*'
+    r'(?:<div class="[^"]*doc-signature[^"]*">(.*?)</div>)?(.*?)(?=<h[2-6] |<footer>)',
+    re.DOTALL,
+)
 
 
-def test_the_site_builds_without_warnings_and_has_every_public_name(tmp_path: Path) -> None:
+class Entry(NamedTuple):
+    """An object on an API page, as a reader sees it."""
+
+    signature: str
+    text: str
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The built site; its build had no warnings."""
+    folder = tmp_path_factory.mktemp("docs") / "site"
     # A proxy that is not there: whatever asks the network fails.
     nowhere = dict.fromkeys(("http_proxy", "https_proxy", "all_proxy"), "http://127.0.0.1:9")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-d", str(tmp_path / "site")]
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-d", str(folder)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, env=nowhere)
     assert done.returncode == 0, done.stdout + done.stderr  # not with -q, which hides warnings from --strict too
-    reference = (tmp_path / "site" / "api.html").read_text()
-    for heading in re.findall(r"^##+ `([\w.]+)`$", docs_site.api_page(), re.MULTILINE):
-        assert f"<code>{heading}</code></h" in reference, heading
-    assert "How the code is organised" in (tmp_path / "site" / "contributing.html").read_text()
+    assert "WARNING" not in done.stdout + done.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def entries(site: Path) -> dict[str, Entry]:
+    """What the API pages have, under the full name of each object."""
+    found: dict[str, Entry] = {}
+    for page in sorted((site / "api").glob("*.html")):
+        for path, signature, text in ENTRY.findall(page.read_text()):
+            assert path not in found, f"{path} is described twice"
+            found[path] = Entry(visible(signature), visible(text))
+    return found
+
+
+def visible(code: str) -> str:
+    return html.unescape(re.sub(r"<[^>]+>", "", code)).strip()
+
+
+def path_on_site(item: object, entries: dict[str, Entry]) -> str:
+    """The one public name of an object, of those it has in several modules, that the API pages use."""
+    names = {f"{module}.{key}" for module, key, other in NAMES if other is item}
+    shown = names & entries.keys()
+    assert len(shown) == 1, f"one of {sorted(names)} must have an entry in docs/api, not {sorted(shown)}"
+    return shown.pop()
+
+
+def has_parameters(item: object) -> bool:
+    """Whether it is called with parameters that PolicyForest has named."""
+    if not inspect.isclass(item):
+        return inspect.isroutine(item)
+    ours = [owner for owner in inspect.getmro(item) if owner.__module__.startswith("policyforest")]
+    return any("__init__" in vars(owner) for owner in ours) and not getattr(item, "_is_protocol", False)
+
+
+def test_the_site_has_the_pages_that_lie_at_the_root_of_the_repository(site: Path) -> None:
+    assert "How the code is organised" in (site / "contributing.html").read_text()
+    assert "Changes" in (site / "changes.html").read_text()
+
+
+@pytest.mark.parametrize(("module", "key", "item"), NAMES, ids=[f"{module}.{key}" for module, key, _ in NAMES])
+def test_the_api_pages_have_every_public_name_and_member(
+    entries: dict[str, Entry], module: str, key: str, item: object
+) -> None:
+    path = path_on_site(item, entries)
+    assert entries[path].text, f"{path} has no description on the site"
+    assert entries[path].signature.startswith(f"{key}(") or not has_parameters(item)
+    for member, _ in public_members(item):
+        assert f"{path}.{member}" in entries, f"{path}.{member} has no entry: its own docstring is missing"
+        assert entries[f"{path}.{member}"].text, f"{path}.{member} has no description on the site"
+        assert re.match(rf"{member}(\(.*\) -> |: )", entries[f"{path}.{member}"].signature, re.DOTALL)
+
+
+def test_the_api_pages_have_nothing_private(entries: dict[str, Entry]) -> None:
+    assert not [path for path in entries if re.search(r"\._(?!_(getitem|len)__$)", path)]
+
+
+def test_parameters_are_lists_and_no_markup_is_left_over(entries: dict[str, Entry]) -> None:
+    assert "Parameters:" in entries["policyforest.FittedQIteration"].text
+    left_over = re.compile(r"\bArgs:|^\s*-{4,}|\.\. math|:(?:meth|class|func|attr):", re.MULTILINE)
+    assert not [path for path, entry in entries.items() if left_over.search(entry.text)]
 
 
 @pytest.mark.parametrize("page", sorted((ROOT / "docs" / "algorithms").glob("*.md")), ids=lambda page: page.stem)
