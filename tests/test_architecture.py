@@ -42,3 +42,42 @@ def test_a_module_takes_only_the_core_from_the_top_level(path: Path) -> None:
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.module == "policyforest":
             assert [alias.name for alias in node.names] == ["_core"]
+
+
+def _functions(path: Path) -> list[ast.FunctionDef]:
+    return [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef)]
+
+
+def test_no_function_is_longer_than_forty_lines() -> None:
+    long = [
+        f"{path.relative_to(PACKAGE)}: {function.name}"
+        for path in PACKAGE.rglob("*.py")
+        for function in _functions(path)
+        if (function.end_lineno or 0) - function.lineno + 1 > 40
+    ]
+    assert long == []
+
+
+def test_no_two_public_classes_have_one_name() -> None:
+    """A class or an alias of types that two modules define is two ideas under one name."""
+    where: dict[str, list[str]] = {}
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef):
+                where.setdefault(node.name, []).append(str(path.relative_to(PACKAGE)))
+            elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Subscript | ast.BinOp):
+                names = [target.id for target in node.targets if isinstance(target, ast.Name)]
+                for name in names:
+                    if name[0].isupper() and not name.isupper():
+                        where.setdefault(name, []).append(str(path.relative_to(PACKAGE)))
+    assert {name: paths for name, paths in where.items() if len(paths) > 1} == {}
+
+
+def test_no_two_modules_of_the_reproduction_have_one_name() -> None:
+    names = [path.name for path in (PACKAGE / "paper").rglob("*.py") if path.name != "__init__.py"]
+    assert len(names) == len(set(names))
+
+
+def test_the_repository_has_few_files() -> None:
+    """Results are data in few files, one per study."""
+    assert len(list((ROOT / "docs" / "results").rglob("*.json"))) <= 2

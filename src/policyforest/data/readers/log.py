@@ -69,8 +69,8 @@ def read_log(
     """Reads logs of any format.
 
     Args:
-        path: A file, a folder (Minari, a ROS 2 bag, recorded episodes), a pattern such as ``logs/*.csv``, ``minari:`` and
-            the id of a dataset, or several of them. Each file begins a new episode.
+        path: A file, a folder (Minari, a ROS 2 bag, recorded episodes), a pattern such as ``logs/*.csv``, ``minari:``
+            and the id of a dataset, or several of them. Each file begins a new episode.
         columns: Which column means what. Its fields can be given as keywords: ``state=["x", "v"], action=["u"]``.
         period: Seconds of a control step, to which rows are resampled. None: each row is a step.
         max_gap: Seconds without a row that end an episode; default: 3 periods.
