@@ -14,7 +14,7 @@ from exploring import Corridor, corridor_problem, same_behaviour, same_samples, 
 from policyforest.exploration import EXPLORERS, EpsilonSchedule, Explorer, make_agent
 from policyforest.exploration.explorers import Behaviour, explorer
 from policyforest.exploration.planner import OptimisticLeaves, OptimisticTargets
-from policyforest.exploration.selection import policy_value
+from policyforest.exploration.policy_selection import policy_value
 
 
 @pytest.mark.parametrize("name", EXPLORERS)

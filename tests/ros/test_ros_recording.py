@@ -11,7 +11,7 @@ import pytest
 from loopback import EXAMPLE, Loopback
 from policyforest._support.formulas import Formula
 from policyforest.exploration import make_agent
-from policyforest.exploration.resuming import resume
+from policyforest.exploration.run_resuming import resume
 from policyforest.ros import recording as recording_module
 from policyforest.ros.config import load_config
 from policyforest.ros.control import Decision

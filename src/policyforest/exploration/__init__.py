@@ -3,7 +3,6 @@
 May import: `_support`, `data`, `forest`, `environments`, `policy`, `learning`.
 """
 
-from policyforest.exploration.agent import ExploringAgent
 from policyforest.exploration.agents import (
     BaselineExploration,
     DisagreementExploration,
@@ -12,9 +11,10 @@ from policyforest.exploration.agents import (
 )
 from policyforest.exploration.episode_report import EpisodeReport
 from policyforest.exploration.explorers import EXPLORERS, EpsilonSchedule, Explorer
+from policyforest.exploration.exploring_agent import ExploringAgent
 from policyforest.exploration.planner import Plan, Planner
 from policyforest.exploration.problem import Problem
-from policyforest.exploration.resuming import resume
+from policyforest.exploration.run_resuming import resume
 
 __all__ = [
     "EXPLORERS",

@@ -13,7 +13,7 @@ from policyforest.learning.fitted_policy import FittedPolicyForest
 from policyforest.learning.fitted_q import FittedQIteration
 
 if TYPE_CHECKING:
-    from policyforest.exploration.agent import ExploringAgent
+    from policyforest.exploration.exploring_agent import ExploringAgent
 
 
 def agent_settings(agent: ExploringAgent) -> dict[str, Any]:

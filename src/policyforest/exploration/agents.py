@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 from policyforest._support.arguments import one_of
 from policyforest.environments.named_problems import DISCOUNT, named_problem
-from policyforest.exploration.agent import ExploringAgent
 from policyforest.exploration.explorers import EXPLORERS, EpsilonSchedule, Explorer, explorer
+from policyforest.exploration.exploring_agent import ExploringAgent
 from policyforest.exploration.planner import OptimisticValue, Planner, Update
 from policyforest.exploration.problem import Explorable, Problem
 from policyforest.forest.knownness import Form

@@ -14,9 +14,15 @@ from policyforest.exploration.episode_report import EpisodeReport
 from policyforest.exploration.experience import Experience
 from policyforest.exploration.journal import Journal
 from policyforest.exploration.planner import Planner, checked_r_max
+from policyforest.exploration.policy_selection import (
+    PolicyCallback,
+    best_by_validation,
+    best_on_samples,
+    continuing,
+    policies,
+)
 from policyforest.exploration.problem import Explorable, Problem
 from policyforest.exploration.run_directory import RunDirectory
-from policyforest.exploration.selection import PolicyCallback, best_by_validation, best_on_samples, continuing, policies
 from policyforest.forest.executors.interface import Executor
 from policyforest.forest.knownness import KnownnessForest
 from policyforest.learning.fitted_policy import FittedPolicyForest

@@ -15,7 +15,7 @@ from policyforest.environments.episodes import random_streams
 from policyforest.exploration.episode_report import EpisodeCallback, EpisodeReport
 
 if TYPE_CHECKING:
-    from policyforest.exploration.agent import ExploringAgent
+    from policyforest.exploration.exploring_agent import ExploringAgent
 
 
 def explore_environment(

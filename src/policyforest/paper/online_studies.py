@@ -23,7 +23,7 @@ from policyforest.environments.named_problems import named_problem
 from policyforest.exploration import ExploringAgent, make_agent, resume
 from policyforest.exploration.agents import paper_planner
 from policyforest.exploration.planner import PlanInput, knownness_box
-from policyforest.exploration.selection import VALIDATION_SEED
+from policyforest.exploration.policy_selection import VALIDATION_SEED
 from policyforest.paper.studies import Short, Study
 from policyforest.policy.policy import Policy
 

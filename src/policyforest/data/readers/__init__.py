@@ -4,7 +4,7 @@
 |---|---|
 | `log` | `read_transitions`, `read_log`: from a path to samples and a description |
 | `columns`, `resolved_columns` | which column means what: as a user says it, and as a log has it |
-| `table_files`, `array_files`, `minari_files`, `ros_bags` | one a family of formats: from a file to `Rows` |
+| `csv_files`, `parquet_files`, `array_files`, `minari_files`, `ros_bags` | one per format: from a file to `Rows` |
 | `resampling` | series at their own times, brought to the steps of a controller |
 | `assembly` | from rows to samples: episodes, next states, terminal flags |
 | `log_contents`, `description`, `log_warnings` | what was understood, and what usually goes wrong |

@@ -16,17 +16,18 @@ from policyforest.data.readers import assembly
 from policyforest.data.readers.action_limits import ActionBounds, action_box
 from policyforest.data.readers.array_files import read_array_file
 from policyforest.data.readers.columns import ColumnNames, Columns, columns_given
+from policyforest.data.readers.csv_files import read_csv
 from policyforest.data.readers.description import Description, LogWarning, describe_log, describe_transitions
 from policyforest.data.readers.log_contents import LogPart, log_contents
 from policyforest.data.readers.log_files import PathLike, log_files, shown_path
 from policyforest.data.readers.minari_files import read_minari
+from policyforest.data.readers.parquet_files import read_parquet
 from policyforest.data.readers.parquet_process import ParquetProcess
 from policyforest.data.readers.reading_settings import ReadingSettings
 from policyforest.data.readers.resampling import resampled
 from policyforest.data.readers.resolved_columns import ResolvedColumns
 from policyforest.data.readers.ros_bags import read_bag
 from policyforest.data.readers.rows import OnError, Problems, Rows, joined
-from policyforest.data.readers.table_files import read_csv, read_parquet
 from policyforest.data.transition_files import load_transitions
 from policyforest.data.transitions import Transitions
 

@@ -10,8 +10,8 @@ import gymnasium as gym
 
 from policyforest._support.files import differences
 from policyforest.environments.episodes import id_from_file
-from policyforest.exploration.agent import ExploringAgent
 from policyforest.exploration.agent_settings import agent_arguments
+from policyforest.exploration.exploring_agent import ExploringAgent
 from policyforest.exploration.problem import Problem
 from policyforest.exploration.run_directory import RunDirectory
 
