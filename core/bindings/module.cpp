@@ -20,4 +20,5 @@ NB_MODULE(_core, m) {
   register_dynamics(m);
   register_grid_planner(m);
   register_knownness(m);
+  register_model(m);
 }

@@ -234,3 +234,94 @@ class KnownnessForest:
 def optimistic_leaves(
     forest: Forest, known: KnownnessForest, optimistic: float, fade: float, n_threads: int = 1
 ) -> Forest: ...
+
+class RegressorGroup:
+    def __init__(
+        self,
+        inputs: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    ) -> None: ...
+    def add(
+        self,
+        coefficients: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        forest: Forest | None,
+    ) -> None: ...
+    def features(
+        self,
+        rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        quadratic: bool,
+    ) -> NDArray[numpy.float64]: ...
+    def predict(
+        self,
+        rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        n_threads: int = 1,
+    ) -> NDArray[numpy.float64]: ...
+
+class LearnedModel:
+    def __init__(
+        self,
+        n_states: int,
+        n_actions: int,
+        period: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    ) -> None: ...
+    def set_dynamics(
+        self,
+        inputs: Sequence[int],
+        group: RegressorGroup,
+        plain: Sequence[int],
+        circles: Sequence[tuple[int, int, float]],
+    ) -> None: ...
+    def add_relation(self, dimension: int, sources: Sequence[int], formula: RegressorGroup) -> None: ...
+    def set_reward(self, group: RegressorGroup, of_next: bool, low: float, high: float) -> None: ...
+    def set_end(
+        self,
+        kind: str,
+        thresholds: Sequence[tuple[int, float, float]],
+        chance: RegressorGroup | None,
+        reward: RegressorGroup,
+    ) -> None: ...
+    def set_noise(
+        self,
+        residuals: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        spread: RegressorGroup | None,
+    ) -> None: ...
+    def set_edge(
+        self,
+        box: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        margin: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        ends: bool,
+        value: float,
+        reward: float,
+    ) -> None: ...
+    def check(self) -> None: ...
+    def step(
+        self,
+        states: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        actions: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        residual_rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)]
+        | None,
+        keep: bool,
+    ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]: ...
+    def rollouts(
+        self,
+        controller: Controller,
+        states: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        first_actions: Annotated[
+            NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+        ]
+        | None,
+        streams: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        n_steps: int,
+        discount: float,
+        seed: int,
+        noisy: bool,
+        action_noise: float,
+        trace: bool,
+        n_threads: int,
+    ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.uint32]]: ...
+
+def residual_draws(
+    seed: int,
+    streams: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    n_steps: int,
+    n_residuals: int,
+) -> NDArray[numpy.uint32]: ...

@@ -110,25 +110,16 @@ double Predictor::one(const double* x) const {
   return sum / static_cast<double>(n_trees_);
 }
 
-void Predictor::many(const double* rows, std::size_t n, double* out) const {
-  constexpr std::size_t kChunk = std::size_t{1} << 16;  // rows that are put in order together: 512 kB
-  for (std::size_t begin = 0; begin < n; begin += kChunk) {
-    const double* chunk = rows + begin * n_inputs_;
-    const std::size_t count = std::min(kChunk, n - begin);
-    // Rows near each other take paths of nearly the same length: a quarter less steps.
-    many_in_order(chunk, near_order(chunk, count, n_inputs_, n_inputs_), out + begin);
-  }
-}
-
-void Predictor::many_in_order(const double* rows, const std::vector<std::uint32_t>& order, double* out) const {
+template <class Place>
+void Predictor::many_at(const double* rows, std::size_t n, const Place& place, double* out) const {
   constexpr std::size_t kRows = 12;           // side by side
   constexpr std::size_t kBlock = 32 * kRows;  // that stay in the first-level cache while all trees see them
-  const std::size_t width = n_inputs_ + 1, n = order.size();
-  std::vector<double> padded(kBlock * width, -std::numeric_limits<double>::infinity());
+  const std::size_t width = n_inputs_ + 1;
+  std::vector<double> padded((std::min(kBlock, n) + kRows) * width, -std::numeric_limits<double>::infinity());
   double sums[kBlock];
   for (std::size_t begin = 0; begin < n; begin += kBlock) {
     const std::size_t count = std::min(kBlock, n - begin);
-    for (std::size_t i = 0; i < count; ++i) pad(rows + order[begin + i] * n_inputs_, padded.data() + i * width);
+    for (std::size_t i = 0; i < count; ++i) pad(rows + place(begin + i) * n_inputs_, padded.data() + i * width);
     std::fill_n(sums, kBlock, 0.0);
     for (const std::uint32_t root : roots_) {
       for (std::size_t i = 0; i < count; i += kRows) {
@@ -140,8 +131,23 @@ void Predictor::many_in_order(const double* rows, const std::vector<std::uint32_
         for (std::size_t j = 0; j < kRows; ++j) sums[i + j] += leaf(cursors[j], x[j]);
       }
     }
-    for (std::size_t i = 0; i < count; ++i) out[order[begin + i]] = sums[i] / static_cast<double>(n_trees_);
+    for (std::size_t i = 0; i < count; ++i) out[place(begin + i)] = sums[i] / static_cast<double>(n_trees_);
   }
+}
+
+void Predictor::many(const double* rows, std::size_t n, double* out) const {
+  constexpr std::size_t kChunk = std::size_t{1} << 16;  // rows that are put in order together: 512 kB
+  for (std::size_t begin = 0; begin < n; begin += kChunk) {
+    const double* chunk = rows + begin * n_inputs_;
+    const std::size_t count = std::min(kChunk, n - begin);
+    // Rows near each other take paths of nearly the same length: a quarter less steps.
+    const auto order = near_order(chunk, count, n_inputs_, n_inputs_);
+    many_at(chunk, count, [&order](std::size_t i) -> std::size_t { return order[i]; }, out + begin);
+  }
+}
+
+void Predictor::few(const double* rows, std::size_t n, double* out) const {
+  many_at(rows, n, [](std::size_t i) { return i; }, out);
 }
 
 }  // namespace policyforest

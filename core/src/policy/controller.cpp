@@ -54,6 +54,14 @@ void Controller::act(const double* state, double* action) const {
 }
 
 void Controller::act_many(const double* states, std::size_t n, double* actions) const {
+  act_rows(states, n, actions, false);
+}
+
+void Controller::act_few(const double* states, std::size_t n, double* actions) const {
+  act_rows(states, n, actions, true);
+}
+
+void Controller::act_rows(const double* states, std::size_t n, double* actions, bool few) const {
   std::vector<double> wrapped;
   if (!periods_.empty()) {
     wrapped.assign(states, states + n * n_states());
@@ -65,7 +73,10 @@ void Controller::act_many(const double* states, std::size_t n, double* actions) 
   }
   std::vector<double> column(n);
   for (std::size_t j = 0; j < n_actions(); ++j) {
-    predictors_[j].many(states, n, column.data());
+    if (few)
+      predictors_[j].few(states, n, column.data());
+    else
+      predictors_[j].many(states, n, column.data());
     for (std::size_t i = 0; i < n; ++i) actions[i * n_actions() + j] = clip(column[i], j);
   }
 }

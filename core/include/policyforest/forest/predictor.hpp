@@ -21,6 +21,8 @@ class Predictor {
   double one(const double* x) const;
   // `rows` holds n rows of n_inputs numbers, none of them NaN.
   void many(const double* rows, std::size_t n, double* out) const;
+  // The same for rows that need no putting in order: few of them, or already near each other.
+  void few(const double* rows, std::size_t n, double* out) const;
   std::size_t n_inputs() const { return n_inputs_; }
 
  private:
@@ -32,7 +34,8 @@ class Predictor {
   static double add_trees(const Predictor& self, const double* padded, std::size_t first, double sum);
   template <std::size_t kCount, class RowOf>
   void descend(std::uint32_t (&cursors)[kCount], const RowOf& row_of) const;
-  void many_in_order(const double* rows, const std::vector<std::uint32_t>& order, double* out) const;
+  template <class Place>
+  void many_at(const double* rows, std::size_t n, const Place& place, double* out) const;
   static AddTrees add_trees_of(std::size_t count);
   void pad(const double* row, double* padded) const;
   double leaf(std::uint32_t node, const double* padded) const;

@@ -23,8 +23,12 @@ class Controller {
   void act(const double* state, double* action) const;
   // n rows of states into n rows of actions.
   void act_many(const double* states, std::size_t n, double* actions) const;
+  // The same for few rows, or for rows that are near each other already.
+  void act_few(const double* states, std::size_t n, double* actions) const;
+  const Box& action_box() const { return actions_; }
 
  private:
+  void act_rows(const double* states, std::size_t n, double* actions, bool few) const;
   double clip(double value, std::size_t j) const;
   std::vector<Predictor> predictors_;
   Box actions_;

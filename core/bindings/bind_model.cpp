@@ -1,0 +1,208 @@
+// Learned models for Python: put together part by part, stepped in bulk, and rolled out with a policy.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+
+#include "bindings.hpp"
+#include "policyforest/model/rollouts.hpp"
+#include "policyforest/support/parallel.hpp"
+
+namespace policyforest {
+
+namespace {
+
+using Numbers = nb::ndarray<nb::numpy, double>;
+using Streams = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Sizes = std::vector<std::size_t>;
+
+// `inputs` holds a row (centre, scale, turn, low, high) for each input.
+RegressorGroup make_group(Rows2 inputs) {
+  if (inputs.shape(1) != 5) throw std::invalid_argument("inputs: must have five columns");
+  RegressorGroup group;
+  std::vector<Features::Input> features;
+  for (std::size_t d = 0; d < inputs.shape(0); ++d) {
+    features.push_back({inputs(d, 0), inputs(d, 1), inputs(d, 2)});
+    group.range.lo.push_back(inputs(d, 3));
+    group.range.hi.push_back(inputs(d, 4));
+  }
+  group.features = Features(std::move(features));
+  return group;
+}
+
+void add_output(RegressorGroup& group, Vector coefficients, const NativeForest* forest) {
+  Regressor output;
+  output.coefficients.assign(coefficients.data(), coefficients.data() + coefficients.shape(0));
+  if (forest) output.forest = std::make_shared<const Predictor>(forest->forest);
+  group.outputs.push_back(std::move(output));
+  group.check("outputs");
+}
+
+Numbers group_predict(const RegressorGroup& group, Rows2 rows, std::size_t n_threads) {
+  if (rows.shape(1) != group.features.n_inputs()) throw std::invalid_argument("rows: has the wrong number of columns");
+  std::vector<double> out(rows.shape(0) * group.outputs.size());
+  {
+    const nb::gil_scoped_release release;
+    constexpr std::size_t kRows = 512;
+    parallel_for((rows.shape(0) + kRows - 1) / kRows, n_threads, [&] {
+      return [&](std::size_t b) {
+        const std::size_t begin = b * kRows, n = std::min(kRows, rows.shape(0) - begin);
+        group.predict(rows.data() + begin * rows.shape(1), n, out.data() + begin * group.outputs.size());
+      };
+    });
+  }
+  return to_numpy(std::move(out), {rows.shape(0), group.outputs.size()});
+}
+
+Numbers group_features(const RegressorGroup& group, Rows2 rows, bool quadratic) {
+  if (rows.shape(1) != group.features.n_inputs()) throw std::invalid_argument("rows: has the wrong number of columns");
+  const std::size_t count = quadratic ? group.features.size() : group.features.n_linear();
+  std::vector<double> out(rows.shape(0) * count);
+  for (std::size_t i = 0; i < rows.shape(0); ++i)
+    group.features.fill(rows.data() + i * rows.shape(1), count, out.data() + i * count);
+  return to_numpy(std::move(out), {rows.shape(0), count});
+}
+
+void set_dynamics(LearnedModel& self, Sizes inputs, const RegressorGroup& group, Sizes plain,
+                  const std::vector<std::tuple<std::size_t, std::size_t, double>>& circles) {
+  self.inputs = std::move(inputs);
+  self.dynamics = group;
+  self.plain = std::move(plain);
+  for (const auto& [sine, cosine, radius] : circles) self.circles.push_back({sine, cosine, radius});
+}
+
+void set_end(LearnedModel& self, const std::string& kind, const std::vector<std::tuple<std::size_t, double, double>>& thresholds,
+             const RegressorGroup* chance, const RegressorGroup& reward) {
+  using End = LearnedModel::End;
+  self.end = kind == "thresholds" ? End::kThresholds : kind == "logistic" ? End::kLogistic : End::kForest;
+  for (const auto& [dimension, sign, limit] : thresholds) self.thresholds.push_back({dimension, sign, limit});
+  if (chance) self.end_chance = *chance;
+  self.end_reward = reward;
+}
+
+void set_noise(LearnedModel& self, Rows2 residuals, const RegressorGroup* spread) {
+  self.n_residuals = residuals.shape(0);
+  self.residuals.assign(residuals.data(), residuals.data() + residuals.size());
+  if (spread) self.spread = *spread;
+}
+
+void set_edge(LearnedModel& self, Rows2 box, Vector margin, bool ends, double value, double reward) {
+  self.edge = to_box(box);
+  self.margin.assign(margin.data(), margin.data() + margin.shape(0));
+  self.leaving_ends = ends;
+  self.leaving_value = value;
+  self.leaving_reward = reward;
+}
+
+void require_columns(const char* name, std::size_t columns, std::size_t wanted) {
+  if (columns != wanted)
+    throw std::invalid_argument(std::string(name) + ": has " + std::to_string(columns) + " columns, must have " +
+                                std::to_string(wanted));
+}
+
+using Stepped = std::tuple<Numbers, Numbers, Numbers, Numbers>;
+
+Stepped step(const LearnedModel& self, Rows2 states, Rows2 actions, std::optional<Streams> residual_rows, bool keep) {
+  const std::size_t n = states.shape(0);
+  require_columns("states", states.shape(1), self.n_states);
+  require_columns("actions", actions.shape(1), self.n_actions);
+  if (actions.shape(0) != n || (residual_rows && residual_rows->shape(0) != n))
+    throw std::invalid_argument("actions: must have one row per state");
+  if (residual_rows)
+    for (std::size_t i = 0; i < n; ++i)
+      if ((*residual_rows)(i) >= self.n_residuals) throw std::invalid_argument("residual_rows: is out of range");
+  ModelStep out;
+  {
+    const nb::gil_scoped_release release;
+    ModelStepper stepper(self);
+    stepper.step(states.data(), actions.data(), residual_rows ? residual_rows->data() : nullptr, n, out);
+    if (keep) stepper.keep_in_data(n, out);
+  }
+  return {to_numpy(std::move(out.next_states), {n, self.n_states}), to_numpy(std::move(out.reward), {n}),
+          to_numpy(std::move(out.end_chance), {n}), to_numpy(std::move(out.end_reward), {n})};
+}
+
+using RolledOut = std::tuple<Numbers, Numbers, nb::ndarray<nb::numpy, std::uint32_t>>;
+
+RolledOut rollouts(const LearnedModel& self, const Controller& controller, Rows2 states, std::optional<Rows2> first_actions,
+                   Streams streams, std::size_t n_steps, double discount, std::uint64_t seed, bool noisy,
+                   double action_noise, bool trace, std::size_t n_threads) {
+  const std::size_t n = states.shape(0);
+  require_columns("states", states.shape(1), self.n_states);
+  if (first_actions) require_columns("first_actions", first_actions->shape(1), self.n_actions);
+  if (streams.shape(0) != n || (first_actions && first_actions->shape(0) != n))
+    throw std::invalid_argument("streams: must have one entry per state");
+  std::vector<double> values(n), visited(trace ? n * n_steps * self.n_states : 0);
+  auto* alive = new std::vector<std::uint32_t>(trace ? n : 0);
+  nb::capsule owner(alive, [](void* p) noexcept { delete static_cast<std::vector<std::uint32_t>*>(p); });
+  run_interruptibly([&](const std::atomic<bool>* cancel) {
+    const RolloutRules rules{n_steps, discount, seed, noisy, action_noise, n_threads, cancel};
+    rollout_values(self, controller, {states.data(), first_actions ? first_actions->data() : nullptr, streams.data(), n},
+                   rules, values, visited, *alive);
+  });
+  const std::size_t n_alive = alive->size();
+  return {to_numpy(std::move(values), {n}), to_numpy(std::move(visited), {trace ? n : 0, n_steps, self.n_states}),
+          nb::ndarray<nb::numpy, std::uint32_t>(alive->data(), {n_alive}, owner)};
+}
+
+nb::ndarray<nb::numpy, std::uint32_t> draws(std::uint64_t seed, Streams streams, std::size_t n_steps,
+                                            std::size_t n_residuals) {
+  auto* out = new std::vector<std::uint32_t>(streams.shape(0) * n_steps);
+  nb::capsule owner(out, [](void* p) noexcept { delete static_cast<std::vector<std::uint32_t>*>(p); });
+  residual_draws(seed, streams.data(), streams.shape(0), n_steps, n_residuals, out->data());
+  return nb::ndarray<nb::numpy, std::uint32_t>(out->data(), {streams.shape(0), n_steps}, owner);
+}
+
+void register_learned_model(nb::module_& m) {
+  nb::class_<LearnedModel>(m, "LearnedModel")
+      .def("__init__",
+           [](LearnedModel* self, std::size_t n_states, std::size_t n_actions, Rows2 period) {
+             new (self) LearnedModel();
+             self->n_states = n_states;
+             self->n_actions = n_actions;
+             for (std::size_t d = 0; d < period.shape(0); ++d) self->periods.push_back({period(d, 0), period(d, 1)});
+           },
+           nb::arg("n_states"), nb::arg("n_actions"), nb::arg("period"))
+      .def("set_dynamics", &set_dynamics, nb::arg("inputs"), nb::arg("group"), nb::arg("plain"), nb::arg("circles"))
+      .def("add_relation",
+           [](LearnedModel& self, std::size_t dimension, Sizes sources, const RegressorGroup& formula) {
+             self.relations.push_back({dimension, std::move(sources), formula});
+           },
+           nb::arg("dimension"), nb::arg("sources"), nb::arg("formula"))
+      .def("set_reward",
+           [](LearnedModel& self, const RegressorGroup& group, bool of_next, double low, double high) {
+             self.reward = group;
+             self.reward_of_next = of_next;
+             self.reward_low = low;
+             self.reward_high = high;
+           },
+           nb::arg("group"), nb::arg("of_next"), nb::arg("low"), nb::arg("high"))
+      .def("set_end", &set_end, nb::arg("kind"), nb::arg("thresholds"), nb::arg("chance").none(), nb::arg("reward"))
+      .def("set_noise", &set_noise, nb::arg("residuals"), nb::arg("spread").none())
+      .def("set_edge", &set_edge, nb::arg("box"), nb::arg("margin"), nb::arg("ends"), nb::arg("value"),
+           nb::arg("reward"))
+      .def("check", &LearnedModel::check)
+      .def("step", &step, nb::arg("states"), nb::arg("actions"), nb::arg("residual_rows").none(), nb::arg("keep"))
+      .def("rollouts", &rollouts, nb::arg("controller"), nb::arg("states"), nb::arg("first_actions").none(),
+           nb::arg("streams"), nb::arg("n_steps"), nb::arg("discount"), nb::arg("seed"), nb::arg("noisy"),
+           nb::arg("action_noise"), nb::arg("trace"), nb::arg("n_threads"));
+}
+
+}  // namespace
+
+void register_model(nb::module_& m) {
+  nb::class_<RegressorGroup>(m, "RegressorGroup")
+      .def(nb::new_(&make_group), nb::arg("inputs"))
+      .def("add", &add_output, nb::arg("coefficients"), nb::arg("forest").none())
+      .def("features", &group_features, nb::arg("rows"), nb::arg("quadratic"))
+      .def("predict", &group_predict, nb::arg("rows"), nb::arg("n_threads") = 1);
+  register_learned_model(m);
+  m.def("residual_draws", &draws, nb::arg("seed"), nb::arg("streams"), nb::arg("n_steps"), nb::arg("n_residuals"));
+}
+
+}  // namespace policyforest

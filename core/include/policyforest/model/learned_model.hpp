@@ -1,0 +1,114 @@
+// One learned model of a system: a control step as a function of state, action and an observed residual.
+//
+// An output is c·phi(x) plus a forest of what that leaves, both over x = (some state dimensions, actions). Outputs are
+// changes of state dimensions, or of the angle of a sine-cosine pair; dimensions that are functions of others are
+// computed. Reward, the chance of a terminal step and what that pays are learned the same way. Steps that leave the box
+// of the data are charged for it: nothing is known there, and a plan must not profit from that.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "policyforest/forest/forest.hpp"
+#include "policyforest/forest/predictor.hpp"
+#include "policyforest/grow/grow.hpp"
+#include "policyforest/model/features.hpp"
+
+namespace policyforest {
+
+// c·phi(x) + F(x clipped to `range`); either part may be missing.
+struct Regressor {
+  std::vector<double> coefficients;
+  std::shared_ptr<const Predictor> forest;
+};
+
+// Regressors over the same inputs.
+struct RegressorGroup {
+  Features features;
+  Box range;
+  std::vector<Regressor> outputs;
+
+  void check(const char* name) const;
+  std::size_t n_terms() const;  // features that some output needs
+  // Rows of inputs into rows of outputs.
+  void predict(const double* rows, std::size_t n, double* out) const;
+};
+
+struct CirclePair {
+  std::size_t sine, cosine;  // the dimensions s_i, s_j with s_i^2 + s_j^2 = radius^2
+  double radius;
+};
+
+struct Relation {
+  std::size_t dimension;             // is computed …
+  std::vector<std::size_t> sources;  // … from these,
+  RegressorGroup formula;            // by one regressor
+};
+
+struct Threshold {
+  std::size_t dimension;
+  double sign, limit;  // terminal where sign * s'_d > limit
+};
+
+struct LearnedModel {
+  std::size_t n_states = 0, n_actions = 0;
+  std::vector<std::size_t> inputs;  // the state dimensions that the dynamics depend on
+  RegressorGroup dynamics;          // outputs: the changes of `plain`, then the turns of `circles`
+  std::vector<std::size_t> plain;
+  std::vector<CirclePair> circles;
+  std::vector<Relation> relations;  // applied in this order
+  std::vector<Period> periods;      // empty, or one entry per state dimension
+
+  RegressorGroup reward;  // over (s or s', a)
+  bool reward_of_next = false;
+  double reward_low = 0, reward_high = 0;  // what a reward is clipped to; infinite where it is not
+
+  enum class End { kNever, kThresholds, kLogistic, kForest };
+  End end = End::kNever;
+  std::vector<Threshold> thresholds;
+  RegressorGroup end_chance;     // over s': the logit, or the chance itself
+  RegressorGroup end_reward;     // over x
+
+  std::size_t n_residuals = 0;
+  std::vector<double> residuals;  // rows of (outputs of the dynamics, reward)
+  RegressorGroup spread;          // over x: the variance by which residuals are scaled; no output: 1
+
+  Box edge;                     // states are kept in here; `margin` beyond it a step counts as leaving the data
+  std::vector<double> margin;   // infinite where a dimension never varied
+  bool leaving_ends = false;    // a step that leaves the data ends there, worth `leaving_value`; else it earns at most
+  double leaving_value = 0, leaving_reward = 0;  // `leaving_reward`
+
+  void check() const;  // throws std::invalid_argument where the parts do not fit
+};
+
+// The outcome of a block of steps, one entry per row.
+struct ModelStep {
+  std::vector<double> next_states;  // n * n_states
+  std::vector<double> reward, end_chance, end_reward;
+};
+
+// Where a step of the model puts rows that lie side by side.
+class ModelStepper {
+ public:
+  explicit ModelStepper(const LearnedModel& model) : model_(model) {}
+  // n rows of states and actions; `residual_rows` says whose residuals are added (null: none). Next states are not yet
+  // kept in the edge box.
+  void step(const double* states, const double* actions, const std::uint32_t* residual_rows, std::size_t n,
+            ModelStep& out);
+  // Charges for leaving the data and brings next states back to its box.
+  void keep_in_data(std::size_t n, ModelStep& out) const;
+
+ private:
+  void add_residuals(const std::uint32_t* residual_rows, std::size_t n);
+  void apply_changes(const double* states, std::size_t n, ModelStep& out);
+  void rewards(const double* states, const double* actions, std::size_t n, bool noisy, ModelStep& out);
+  void ends(std::size_t n, ModelStep& out);
+
+  const LearnedModel& model_;
+  std::vector<double> inputs_, outputs_, rows_, reward_noise_, spread_;
+};
+
+}  // namespace policyforest

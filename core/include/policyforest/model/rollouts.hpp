@@ -1,0 +1,44 @@
+// Rollouts of a policy in a learned model, thousands side by side, with common random numbers.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "policyforest/model/learned_model.hpp"
+#include "policyforest/policy/controller.hpp"
+
+namespace policyforest {
+
+struct RolloutRules {
+  std::size_t n_steps = 1;
+  double discount = 0.98;
+  std::uint64_t seed = 0;      // of the residuals that are added
+  bool noisy = true;           // add residuals of observed steps
+  double action_noise = 0.0;   // standard deviation of what is added to actions, as a part of their range
+  std::size_t n_threads = 1;
+  const std::atomic<bool>* cancel = nullptr;
+};
+
+// What a rollout of row i starts from and draws: `streams[i]` names its random numbers, so that rows of one stream meet
+// the same noise whatever their actions.
+struct RolloutStarts {
+  const double* states;           // n * n_states
+  const double* first_actions;    // n * n_actions, or null: the policy's
+  const std::uint32_t* streams;   // n
+  std::size_t n;
+};
+
+// The expected discounted sum of rewards of each row over n_steps; a chance p of a terminal step weighs what follows by
+// 1 - p. `visited` (n * n_steps * n_states, or empty) gets the state after each step and `alive` (n, or empty) the
+// number of steps before the row ended.
+void rollout_values(const LearnedModel& model, const Controller& controller, const RolloutStarts& starts,
+                    const RolloutRules& rules, std::span<double> values, std::span<double> visited,
+                    std::span<std::uint32_t> alive);
+
+// The residual rows that `rollout_values` draws: n_steps per stream, in a row each.
+void residual_draws(std::uint64_t seed, const std::uint32_t* streams, std::size_t n, std::size_t n_steps,
+                    std::size_t n_residuals, std::uint32_t* out);
+
+}  // namespace policyforest

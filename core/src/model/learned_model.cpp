@@ -1,0 +1,178 @@
+#include "policyforest/model/learned_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "policyforest/policy/controller.hpp"
+
+namespace policyforest {
+
+namespace {
+
+void require(bool holds, const char* what) {
+  if (!holds) throw std::invalid_argument(std::string("model: ") + what);
+}
+
+// Variances below this part of the mean one are noise of their forest.
+constexpr double kSmallestSpread = 1e-3;
+
+}  // namespace
+
+void LearnedModel::check() const {
+  require(n_states > 0 && n_actions > 0, "there must be states and actions");
+  for (const std::size_t d : inputs) require(d < n_states, "an input is no state dimension");
+  dynamics.check("dynamics");
+  require(dynamics.features.n_inputs() == inputs.size() + n_actions, "the dynamics have other inputs");
+  require(dynamics.outputs.size() == plain.size() + circles.size(), "there must be one output per change");
+  for (const std::size_t d : plain) require(d < n_states, "an output is no state dimension");
+  for (const auto& c : circles) require(c.sine < n_states && c.cosine < n_states, "a pair is no state dimension");
+  for (const auto& relation : relations) {
+    relation.formula.check("relation");
+    require(relation.dimension < n_states && relation.formula.outputs.size() == 1, "a relation has one dimension");
+    require(relation.formula.features.n_inputs() == relation.sources.size(), "a relation has other sources");
+    for (const std::size_t d : relation.sources) require(d < n_states, "a source is no state dimension");
+  }
+  require(periods.empty() || periods.size() == n_states, "there must be one period per state dimension");
+  reward.check("reward");
+  require(reward.outputs.size() == 1 && reward.features.n_inputs() == n_states + n_actions, "one reward of (s, a)");
+  for (const auto& t : thresholds) require(t.dimension < n_states, "a threshold is no state dimension");
+  if (end == End::kLogistic || end == End::kForest) {
+    end_chance.check("end");
+    require(end_chance.outputs.size() == 1 && end_chance.features.n_inputs() == n_states, "one end of s'");
+  }
+  if (end != End::kNever) {
+    end_reward.check("end reward");
+    require(end_reward.outputs.size() == 1 && end_reward.features.n_inputs() == inputs.size() + n_actions,
+            "one end reward of x");
+  }
+  require(residuals.size() == n_residuals * (dynamics.outputs.size() + 1), "residuals have one column per output");
+  if (!spread.outputs.empty()) {
+    spread.check("spread");
+    require(spread.features.n_inputs() == inputs.size() + n_actions, "the spread has other inputs");
+  }
+  require(edge.dims() == n_states && margin.size() == n_states, "there must be one edge per state dimension");
+}
+
+void ModelStepper::step(const double* states, const double* actions, const std::uint32_t* residual_rows,
+                        std::size_t n, ModelStep& out) {
+  const std::size_t n_states = model_.n_states, n_actions = model_.n_actions, n_used = model_.inputs.size();
+  const std::size_t width = n_used + n_actions;
+  inputs_.resize(n * width);
+  for (std::size_t i = 0; i < n; ++i) {
+    double* x = inputs_.data() + i * width;
+    for (std::size_t k = 0; k < n_used; ++k) x[k] = states[i * n_states + model_.inputs[k]];
+    std::copy_n(actions + i * n_actions, n_actions, x + n_used);
+  }
+  outputs_.resize(n * model_.dynamics.outputs.size());
+  model_.dynamics.predict(inputs_.data(), n, outputs_.data());
+  const bool noisy = residual_rows != nullptr && model_.n_residuals > 0;
+  if (noisy) add_residuals(residual_rows, n);
+  apply_changes(states, n, out);
+  rewards(states, actions, n, noisy, out);
+  ends(n, out);
+}
+
+void ModelStepper::add_residuals(const std::uint32_t* residual_rows, std::size_t n) {
+  const std::size_t n_outputs = model_.dynamics.outputs.size();
+  spread_.assign(n, 1.0);
+  if (!model_.spread.outputs.empty()) model_.spread.predict(inputs_.data(), n, spread_.data());
+  reward_noise_.resize(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const double* e = model_.residuals.data() + residual_rows[i] * (n_outputs + 1);
+    const double scale = std::sqrt(std::max(spread_[i], kSmallestSpread));
+    for (std::size_t j = 0; j < n_outputs; ++j) outputs_[i * n_outputs + j] += scale * e[j];
+    reward_noise_[i] = e[n_outputs];
+  }
+}
+
+void ModelStepper::apply_changes(const double* states, std::size_t n, ModelStep& out) {
+  const std::size_t n_states = model_.n_states, n_outputs = model_.dynamics.outputs.size();
+  out.next_states.assign(states, states + n * n_states);
+  for (std::size_t i = 0; i < n; ++i) {
+    double* s = out.next_states.data() + i * n_states;
+    const double* y = outputs_.data() + i * n_outputs;
+    for (std::size_t k = 0; k < model_.plain.size(); ++k) s[model_.plain[k]] += y[k];
+    for (std::size_t k = 0; k < model_.circles.size(); ++k) {
+      const CirclePair& pair = model_.circles[k];
+      const double turn = y[model_.plain.size() + k], sine = s[pair.sine], cosine = s[pair.cosine];
+      const double c = std::cos(turn), z = std::sin(turn);
+      const double a = sine * c + cosine * z, b = cosine * c - sine * z;
+      const double length = std::max(std::sqrt(a * a + b * b), 1e-9);
+      s[pair.sine] = a * (pair.radius / length);
+      s[pair.cosine] = b * (pair.radius / length);
+    }
+    for (std::size_t d = 0; d < model_.periods.size(); ++d)
+      if (model_.periods[d].hi > model_.periods[d].lo) s[d] = wrap(s[d], model_.periods[d]);
+  }
+  for (const Relation& relation : model_.relations) {
+    const std::size_t width = relation.sources.size();
+    rows_.resize(n * width);
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t k = 0; k < width; ++k)
+        rows_[i * width + k] = out.next_states[i * n_states + relation.sources[k]];
+    spread_.resize(n);
+    relation.formula.predict(rows_.data(), n, spread_.data());
+    for (std::size_t i = 0; i < n; ++i) out.next_states[i * n_states + relation.dimension] = spread_[i];
+  }
+}
+
+void ModelStepper::rewards(const double* states, const double* actions, std::size_t n, bool noisy, ModelStep& out) {
+  const std::size_t n_states = model_.n_states, n_actions = model_.n_actions, width = n_states + n_actions;
+  const double* source = model_.reward_of_next ? out.next_states.data() : states;
+  rows_.resize(n * width);
+  for (std::size_t i = 0; i < n; ++i) {
+    std::copy_n(source + i * n_states, n_states, rows_.data() + i * width);
+    std::copy_n(actions + i * n_actions, n_actions, rows_.data() + i * width + n_states);
+  }
+  out.reward.resize(n);
+  model_.reward.predict(rows_.data(), n, out.reward.data());
+  for (std::size_t i = 0; i < n; ++i) {
+    if (noisy) out.reward[i] += reward_noise_[i];
+    out.reward[i] = std::clamp(out.reward[i], model_.reward_low, model_.reward_high);
+  }
+}
+
+void ModelStepper::ends(std::size_t n, ModelStep& out) {
+  const std::size_t n_states = model_.n_states;
+  out.end_chance.assign(n, 0.0);
+  out.end_reward.assign(n, 0.0);
+  switch (model_.end) {
+    case LearnedModel::End::kNever:
+      return;
+    case LearnedModel::End::kThresholds:
+      for (std::size_t i = 0; i < n; ++i)
+        for (const Threshold& t : model_.thresholds)
+          if (t.sign * out.next_states[i * n_states + t.dimension] > t.limit) out.end_chance[i] = 1.0;
+      break;
+    case LearnedModel::End::kLogistic:
+      model_.end_chance.predict(out.next_states.data(), n, out.end_chance.data());
+      for (double& p : out.end_chance) p = 1.0 / (1.0 + std::exp(-std::clamp(p, -30.0, 30.0)));
+      break;
+    case LearnedModel::End::kForest:
+      model_.end_chance.predict(out.next_states.data(), n, out.end_chance.data());
+      for (double& p : out.end_chance) p = std::clamp(p, 0.0, 1.0);
+      break;
+  }
+  model_.end_reward.predict(inputs_.data(), n, out.end_reward.data());
+}
+
+void ModelStepper::keep_in_data(std::size_t n, ModelStep& out) const {
+  const std::size_t n_states = model_.n_states;
+  for (std::size_t i = 0; i < n; ++i) {
+    double* s = out.next_states.data() + i * n_states;
+    bool left = false;
+    for (std::size_t d = 0; d < n_states; ++d) {
+      left |= !(s[d] >= model_.edge.lo[d] - model_.margin[d] && s[d] <= model_.edge.hi[d] + model_.margin[d]);
+      s[d] = std::isnan(s[d]) ? model_.edge.lo[d] : std::clamp(s[d], model_.edge.lo[d], model_.edge.hi[d]);
+    }
+    if (!left && std::isfinite(out.reward[i])) continue;
+    out.reward[i] = std::isnan(out.reward[i]) ? model_.leaving_reward : std::min(out.reward[i], model_.leaving_reward);
+    if (model_.leaving_ends && out.end_chance[i] < 0.5) {
+      out.end_chance[i] = 1.0;
+      out.end_reward[i] = model_.leaving_value;
+    }
+  }
+}
+
+}  // namespace policyforest
