@@ -22,7 +22,7 @@ from policyforest._support.spaces import bounds
 from policyforest.data.transitions import Transitions
 from policyforest.forest.forest import Forest
 from policyforest.forest.growing import grow_forest
-from policyforest.learning.dynamics_forest import DynamicsModel
+from policyforest.learning.dynamics.dynamics_model import DynamicsModel
 from policyforest.learning.q_history import drift, settled
 
 

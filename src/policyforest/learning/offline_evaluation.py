@@ -20,7 +20,8 @@ from policyforest._support.arguments import Floats, finite_array, real_number, s
 from policyforest._support.spaces import check_fit
 from policyforest.data.transitions import Ints, Transitions
 from policyforest.environments.evaluation import student_975
-from policyforest.learning.dynamics_forest import ENOUGH_SAMPLES, DynamicsForest, DynamicsModel
+from policyforest.learning.dynamics.dynamics_forest import DynamicsForest
+from policyforest.learning.dynamics.dynamics_model import ENOUGH_SAMPLES, DynamicsModel
 from policyforest.learning.fitted_q_evaluation import FittedQEvaluation
 
 # What is left of the discounted future when iterating ends.

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from policyforest.data.transitions import Transitions
-from policyforest.learning.dynamics_forest import ENOUGH_SAMPLES, DynamicsForest, DynamicsModel, Resampling
+from policyforest.learning.dynamics.dynamics_forest import DynamicsForest
+from policyforest.learning.dynamics.dynamics_model import ENOUGH_SAMPLES, DynamicsModel, Resampling
 from policyforest.learning.q_samples import QSamples
 
 # Values of fewer samples are too noisy to show when they have settled.

@@ -1,0 +1,1 @@
+"""The learned model of a system: structure, dynamics, reward, ends, noise."""

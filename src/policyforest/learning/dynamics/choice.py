@@ -1,0 +1,119 @@
+"""Which kind of model an output gets: the simplest that predicts held-out episodes as well as the best does.
+
+Candidates, from simple to complex: none, linear, quadratic, then the better of the two with a forest of large, smaller
+and small leaves. The first whose error is within one standard error (of the paired difference, by episode) of the
+smallest is chosen: a complex model that wins by a hair is the one that a plan exploits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from policyforest._support.arguments import Floats
+from policyforest.learning.dynamics.regression import ModelInputs, OutputKind, fit_output, predict
+
+FOLDS = 5
+LEAF_SIZES = (30, 12, 5, 2)
+# Trees of the forests that are compared; more change the ranking little.
+COMPARED_TREES = 6
+# The forests of one fold see this many samples at most; the ranking of kinds is clear by then.
+COMPARED_SAMPLES = 4_000
+# An error below this part of the variance is rounding: nothing more complex is tried.
+EXACT = 1e-10
+# From this many episodes on, errors are averaged by episode for the standard error.
+ENOUGH_EPISODES = 20
+# A member of the ensemble may be of another kind if its error is at most this multiple of the chosen one's.
+ALTERNATIVE = 1.25
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Folds of whole episodes, or of stretches of time where there are too few of them."""
+
+    fold: NDArray[np.int64]
+    episode: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, episodes: NDArray[np.int64], seed: int) -> HeldOut:
+        """Folds for samples of these episodes."""
+        names, number = np.unique(episodes, return_inverse=True)
+        if len(names) >= FOLDS:
+            order = np.random.default_rng([seed, 2]).permutation(len(names))
+            return cls((order % FOLDS)[number], number)
+        return cls(np.arange(len(episodes)) * FOLDS // max(len(episodes), 1), number)
+
+    def __getitem__(self, rows: NDArray[np.intp]) -> HeldOut:
+        return HeldOut(self.fold[rows], self.episode[rows])
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The kind that was chosen for an output, with what it missed on held-out samples."""
+
+    kind: OutputKind
+    alternative: OutputKind
+    """Another kind that is nearly as good, for members of the ensemble; the same where there is none"""
+    residuals: Floats
+    score: float
+    """R² on held-out samples"""
+    errors: Mapping[OutputKind, float]
+    """Mean squared error of each candidate, divided by the variance"""
+
+
+def choose(inputs: ModelInputs, y: Floats, held_out: HeldOut, seed: int, n_jobs: int | None) -> Choice:
+    """Compares the candidates on held-out episodes."""
+    variance = max(float(y.var()), 1e-12 * float(np.mean(y**2)), 1e-300)
+    missed: dict[OutputKind, Floats] = {OutputKind("none"): y}
+    parametric = [OutputKind("linear")]
+    if 3 * inputs.n_quadratic <= len(y):
+        parametric.append(OutputKind("quadratic"))
+    for kind in parametric:
+        missed[kind] = _missed(kind, inputs, y, held_out.fold, seed, n_jobs)
+    best = min(parametric, key=lambda kind: float(np.mean(missed[kind] ** 2)))
+    for leaf in LEAF_SIZES:
+        exact = min(float(np.mean(e**2)) for e in missed.values()) < EXACT * variance
+        if exact or 4 * inputs.width * leaf > len(y) * (1 - 1 / FOLDS):
+            continue
+        kind = OutputKind(best.base, leaf)
+        missed[kind] = _missed(kind, inputs, y, held_out.fold, seed, n_jobs)
+    chosen = _simplest(missed, variance, held_out.episode)
+    error = {kind: float(np.mean(e**2)) for kind, e in missed.items()}
+    others = [kind for kind in missed if kind != chosen and error[kind] <= ALTERNATIVE * error[chosen]]
+    unlike = [kind for kind in others if (kind.leaf is None) != (chosen.leaf is None)] or others or [chosen]
+    score = 1.0 - error[chosen] / variance
+    relative = {kind: e / variance for kind, e in error.items()}
+    return Choice(chosen, unlike[0], missed[chosen], score, relative)
+
+
+def _missed(
+    kind: OutputKind, inputs: ModelInputs, y: Floats, fold: NDArray[np.int64], seed: int, n_jobs: int | None
+) -> Floats:
+    """What models that have not seen a sample's fold miss at it."""
+    missed = np.empty(len(y))
+    rng = np.random.default_rng([seed, 3])
+    for f in np.unique(fold):
+        train, held = np.flatnonzero(fold != f), np.flatnonzero(fold == f)
+        if len(train) == 0:
+            missed[held] = y[held]
+            continue
+        if kind.leaf is not None and len(train) > COMPARED_SAMPLES:
+            train = np.sort(rng.permutation(train)[:COMPARED_SAMPLES])
+        fitted = fit_output(kind, inputs, y, train, n_estimators=COMPARED_TREES, seed=seed, n_jobs=n_jobs)
+        missed[held] = y[held] - predict(fitted, inputs, inputs.rows[held])
+    return missed
+
+
+def _simplest(missed: Mapping[OutputKind, Floats], variance: float, episode: NDArray[np.int64]) -> OutputKind:
+    squares = {kind: e**2 for kind, e in missed.items()}
+    best = min(squares, key=lambda kind: float(squares[kind].mean()))
+    for kind, errors in squares.items():
+        apart: Floats = errors - squares[best]
+        if len(np.unique(episode)) >= ENOUGH_EPISODES:
+            apart = np.bincount(episode, apart).astype(np.float64)
+        if apart.sum() <= 1e-9 * variance * len(errors) or apart.sum() <= apart.std() * np.sqrt(len(apart)):
+            return kind
+    return best

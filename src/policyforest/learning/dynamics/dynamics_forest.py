@@ -1,0 +1,145 @@
+"""Learning a model of the transitions: dynamics, reward, ends and noise, each by cross-validation over episodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from policyforest._support.angles import difference
+from policyforest._support.arguments import Floats, seed_number
+from policyforest.data.transitions import Transitions
+from policyforest.forest.growing import grow_forest
+from policyforest.learning.dynamics.choice import Choice, HeldOut, choose
+from policyforest.learning.dynamics.dynamics_model import GOOD_SCORE, DynamicsModel, Known, RewardModel
+from policyforest.learning.dynamics.ends import fit_end
+from policyforest.learning.dynamics.regression import FittedOutput, ModelInputs, OutputKind
+from policyforest.learning.dynamics.structure import Structure, find_structure
+
+# Residuals are scaled by a forest of their local variance, with leaves of at least this many samples or a twentieth.
+SPREAD_LEAF, SPREAD_SHARE = 50, 20
+# Residuals below this part of an output's spread are rounding errors, whose variance says nothing.
+ROUNDING = 1e-4
+
+
+@dataclass(frozen=True)
+class DynamicsForest:
+    """Learns a model from samples; `fit` returns a `DynamicsModel`.
+
+    Each output is a parametric part (none, linear or quadratic; angles as sine and cosine) plus a forest with linear
+    leaves of what that leaves, chosen by cross-validation with preference for the simpler one.
+
+    Args:
+        reward: A function of rows (states, actions, next_states) that is used instead of a learned reward.
+        terminal: The same for terminal steps.
+        exogenous: State dimensions that the system does not influence (set points, disturbances); None: found.
+        n_estimators: Trees of the forests of the whole model; members of the ensemble have fewer.
+        random_state: The seed.
+        n_jobs: Threads; the result does not depend on them.
+    """
+
+    reward: Known | None = None
+    terminal: Known | None = None
+    exogenous: tuple[int, ...] | None = None
+    n_estimators: int = 25
+    random_state: int | np.random.Generator | None = 0
+    n_jobs: int | None = 1
+
+    def fit(self, transitions: Transitions) -> DynamicsModel:
+        """Learns the change of state, the reward and the end of a step."""
+        data, seed = transitions, seed_number("random_state", self.random_state)
+        structure = find_structure(data, seed)
+        held_out = HeldOut.of(data.episodes, seed)
+        inputs = _inputs(data, structure)
+        targets = _targets(data, structure)
+        choices = [choose(inputs, y, held_out, seed + 2 + j, self.n_jobs) for j, y in enumerate(targets.T)]
+        exogenous = self._exogenous(data, structure, choices, held_out, seed)
+        for j, d in enumerate(structure.plain):
+            if d in exogenous:
+                none = OutputKind("none")
+                choices[j] = Choice(none, none, targets[:, j], choices[j].score, choices[j].errors)
+        reward = self._reward(data, held_out, seed)
+        residuals = np.zeros((len(data), len(choices) + 1))
+        for j, choice in enumerate(choices):
+            residuals[:, j] = choice.residuals
+        residuals[reward.rows, -1] = reward.choice.residuals
+        spread, residuals = self._spread(inputs, targets, residuals, seed)
+        end = fit_end(data, inputs, held_out.fold, seed, self.n_jobs)
+        return DynamicsModel(
+            data, structure, inputs, targets, tuple(choices), reward, end, residuals, spread, exogenous, seed,
+            self.n_estimators, self.n_jobs, self.reward, self.terminal,
+        )  # fmt: skip
+
+    def _reward(self, data: Transitions, held_out: HeldOut, seed: int) -> RewardModel:
+        """The reward of steps that go on, over (s, a) or (s', a): whichever predicts better."""
+        rows = np.flatnonzero(~data.terminals)
+        rows = np.arange(len(data)) if len(rows) == 0 else rows
+        y, models = data.rewards[rows], []
+        for of_next in (False, True):
+            states = data.next_states if of_next else data.states
+            inputs = ModelInputs(np.concatenate([states[rows], data.actions[rows]], axis=1), dict(data.periodic))
+            choice = choose(inputs, y, held_out[rows], seed + 1, self.n_jobs)
+            models.append(RewardModel(choice, inputs, y, of_next, rows))
+            if choice.score > 1.0 - 1e-9:
+                break
+        return max(models, key=lambda model: model.choice.score)
+
+    def _exogenous(
+        self, data: Transitions, structure: Structure, choices: list[Choice], held_out: HeldOut, seed: int
+    ) -> tuple[int, ...]:
+        """Dimensions that are predicted badly, and no better by all inputs than by their own value alone."""
+        if self.exogenous is not None:
+            return self.exogenous
+        found = []
+        for d, choice in zip(structure.plain, choices, strict=False):
+            if choice.score >= GOOD_SCORE:
+                continue
+            change = _change(data, d)
+            own = choose(ModelInputs(data.states[:, [d]], {}), change, held_out, seed, self.n_jobs)
+            if own.score >= choice.score - 0.05:
+                found.append(d)
+        return tuple(found)
+
+    def _spread(
+        self, inputs: ModelInputs, targets: Floats, residuals: Floats, seed: int
+    ) -> tuple[FittedOutput | None, Floats]:
+        """A forest of the local variance of the residuals of the dynamics, and these divided by its root."""
+        size = residuals[:, :-1].std(axis=0)
+        real = size > ROUNDING * targets.std(axis=0)
+        if not real.any() or len(residuals) < 2 * SPREAD_LEAF:
+            return None, residuals
+        variance = np.mean((residuals[:, :-1][:, real] / size[real]) ** 2, axis=1)
+        forest = grow_forest(
+            inputs.rows,
+            variance,
+            n_estimators=10,
+            min_samples_leaf=max(SPREAD_LEAF, len(residuals) // SPREAD_SHARE),
+            periodic=inputs.periodic or None,
+            random_state=seed % 2**64,
+            n_jobs=self.n_jobs,
+        )
+        local = np.sqrt(np.maximum(forest.predict(inputs.rows), 1e-3))
+        residuals[:, :-1] /= local[:, None]
+        return FittedOutput(np.zeros(0), forest), residuals
+
+
+def _inputs(data: Transitions, structure: Structure) -> ModelInputs:
+    rows = np.concatenate([data.states[:, list(structure.inputs)], data.actions], axis=1)
+    periodic = {structure.inputs.index(d): turn for d, turn in data.periodic.items()}
+    return ModelInputs(np.ascontiguousarray(rows), periodic)
+
+
+def _targets(data: Transitions, structure: Structure) -> Floats:
+    """Changes of plain dimensions, then the turns of sine-cosine pairs."""
+    columns = [_change(data, d) for d in structure.plain]
+    for i, j, _ in structure.circles:
+        ahead, here = data.next_states[:, [i, j]], data.states[:, [i, j]]
+        sine = ahead[:, 0] * here[:, 1] - ahead[:, 1] * here[:, 0]
+        cosine = ahead[:, 1] * here[:, 1] + ahead[:, 0] * here[:, 0]
+        columns.append(np.arctan2(sine, cosine))
+    return np.ascontiguousarray(np.stack(columns, axis=1))
+
+
+def _change(data: Transitions, d: int) -> NDArray[np.float64]:
+    return difference(data.next_states[:, d], data.states[:, d], data.periodic, d)

@@ -1,0 +1,153 @@
+"""Where episodes end: thresholds on single dimensions where they separate the samples, else a chance that is learned.
+
+Thresholds are exact where they exist: a limit on the next state is what most systems end at. Otherwise a logistic model
+of a quadratic function of the next state and a forest are compared on held-out episodes (Brier score).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+import policyforest._core as _core
+from policyforest._support.arguments import Floats
+from policyforest.data.transitions import Transitions
+from policyforest.forest.growing import grow_forest
+from policyforest.learning.dynamics.regression import FittedOutput, ModelInputs
+
+EndKind = Literal["never", "thresholds", "logistic", "forest"]
+# A threshold that explains fewer of the ends than this share is a coincidence.
+EXPLAINED = 0.02
+LOGISTIC_STEPS, LOGISTIC_RIDGE = 12, 0.01
+
+
+@dataclass(frozen=True)
+class EndModel:
+    """What is known about terminal steps."""
+
+    kind: EndKind
+    error: float
+    """Mean |chance - outcome| on held-out samples; 0 where thresholds separate them"""
+    thresholds: tuple[tuple[int, float, float], ...] = ()
+    """(dimension, sign, limit): terminal where sign * s'_d > limit"""
+    inputs: ModelInputs | None = None
+    chance: FittedOutput | None = None
+    reward: FittedOutput | None = None
+    """What a terminal step pays, over the inputs of the dynamics"""
+
+    def compile_into(self, model: _core.LearnedModel, dynamics_inputs: ModelInputs) -> None:
+        """Tells the core."""
+        if self.kind == "never" or self.reward is None:
+            return
+        paid = dynamics_inputs.group()
+        self.reward.add_to(paid)
+        chance = None
+        if self.inputs is not None and self.chance is not None:
+            chance = self.inputs.group()
+            self.chance.add_to(chance)
+        model.set_end(self.kind, list(self.thresholds), chance, paid)
+
+
+def fit_end(data: Transitions, inputs: ModelInputs, fold: NDArray[np.int64], seed: int, n_jobs: int | None) -> EndModel:
+    """Learns where episodes end and what that pays; `inputs` are those of the dynamics."""
+    ends = data.terminals
+    if not ends.any():
+        return EndModel("never", 0.0)
+    paid = grow_forest(
+        inputs.rows[ends],
+        data.rewards[ends],
+        n_estimators=10,
+        min_samples_leaf=5,
+        periodic=inputs.periodic or None,
+        random_state=seed % 2**64,
+        n_jobs=n_jobs,
+    )
+    reward = FittedOutput(np.zeros(0), paid)
+    rule = find_thresholds(data)
+    if rule is not None:
+        return EndModel("thresholds", 0.0, rule, reward=reward)
+    return _chance(data, fold, reward, seed, n_jobs)
+
+
+def find_thresholds(data: Transitions) -> tuple[tuple[int, float, float], ...] | None:
+    """Limits on single dimensions that hold for all states that are not terminal and for no terminal one; None where
+    there are none."""
+    living = np.concatenate([data.states, data.next_states[~data.terminals]])
+    ended, limits = data.next_states[data.terminals], np.asarray(data.state_limits)
+    sides: list[tuple[int, float, float, NDArray[np.bool_]]] = []
+    for d in range(ended.shape[1]):
+        for sign, side in ((1.0, 1), (-1.0, 0)):
+            inner, told = float((sign * living[:, d]).max()), sign * float(limits[d, side])
+            beyond = sign * ended[:, d] > (told if inner <= told < np.inf else inner)
+            if beyond.any():
+                nearest = float((sign * ended[beyond, d]).min())
+                sides.append((d, sign, told if inner <= told < np.inf else (inner + nearest) / 2, beyond))
+    left, rule = np.ones(len(ended), dtype=bool), []
+    while left.any():
+        best = max(sides, key=lambda side: int((side[3] & left).sum()), default=None)
+        explained = 0 if best is None else int((best[3] & left).sum())
+        if best is None or explained < min(left.sum(), max(2, EXPLAINED * len(ended))):
+            return None
+        rule.append(best[:3])
+        left &= ~best[3]
+    return tuple(rule)
+
+
+def _chance(
+    data: Transitions, fold: NDArray[np.int64], reward: FittedOutput, seed: int, n_jobs: int | None
+) -> EndModel:
+    inputs = ModelInputs(data.next_states, dict(data.periodic))
+    outcome = data.terminals.astype(np.float64)
+    guesses: dict[EndKind, Floats] = {"forest": np.empty(len(data))}
+    if 3 * inputs.n_quadratic < len(data):
+        guesses["logistic"] = np.empty(len(data))
+    for f in np.unique(fold):
+        train, held = fold != f, fold == f
+        for kind, guess in guesses.items():
+            fitted = _fit_chance(kind, inputs, outcome, train, seed, n_jobs)
+            guess[held] = _guess(kind, fitted, inputs, held)
+    kind = min(guesses, key=lambda name: float(np.mean((guesses[name] - outcome) ** 2)))
+    fitted = _fit_chance(kind, inputs, outcome, np.ones(len(data), dtype=bool), seed, n_jobs)
+    error = float(np.mean(np.abs(guesses[kind] - outcome)))
+    return EndModel(kind, error, (), inputs, fitted, reward)
+
+
+def _fit_chance(
+    kind: EndKind, inputs: ModelInputs, outcome: Floats, rows: NDArray[np.bool_], seed: int, n_jobs: int | None
+) -> FittedOutput:
+    if kind == "logistic":
+        return FittedOutput(_logistic(inputs.quadratic[rows], outcome[rows]), None)
+    forest = grow_forest(
+        inputs.rows[rows],
+        outcome[rows],
+        min_samples_leaf=1,
+        periodic=inputs.periodic or None,
+        random_state=seed % 2**64,
+        n_jobs=n_jobs,
+    )
+    return FittedOutput(np.zeros(0), forest)
+
+
+def _guess(kind: EndKind, fitted: FittedOutput, inputs: ModelInputs, rows: NDArray[np.bool_]) -> Floats:
+    if kind == "logistic":
+        return _sigmoid(inputs.quadratic[rows] @ fitted.coefficients)
+    assert fitted.forest is not None
+    return fitted.forest.predict(inputs.rows[rows])
+
+
+def _logistic(features: Floats, outcome: Floats) -> Floats:
+    """Newton's method with a ridge."""
+    c = np.zeros(features.shape[1])
+    for _ in range(LOGISTIC_STEPS):
+        p = _sigmoid(features @ c)
+        weight = np.maximum(p * (1 - p), 1e-6)
+        hessian = (features * weight[:, None]).T @ features + LOGISTIC_RIDGE * np.eye(len(c))
+        c = c + np.linalg.solve(hessian, features.T @ (outcome - p) - LOGISTIC_RIDGE * c)
+    return c
+
+
+def _sigmoid(x: Floats) -> Floats:
+    return np.asarray(1.0 / (1.0 + np.exp(-np.clip(x, -30.0, 30.0))))

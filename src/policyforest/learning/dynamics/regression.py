@@ -1,0 +1,140 @@
+"""One learned output: a parametric part, and a forest with linear leaves of what that leaves.
+
+The parametric part is none, linear or quadratic in standardised inputs, angles as sine and cosine:
+
+    y = c · phi(x) + F(x),    c = (Phi' Phi + 1e-6 N I)^-1 Phi' y.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+import policyforest._core as _core
+from policyforest._support.arguments import Floats
+from policyforest.forest.forest import Forest
+from policyforest.forest.growing import grow_forest
+
+Base = Literal["none", "linear", "quadratic"]
+RIDGE = 1e-6
+
+
+class OutputKind(NamedTuple):
+    """What an output is made of; `leaf`: samples per leaf divided by the coefficients of a leaf, None: no forest."""
+
+    base: Base
+    leaf: int | None = None
+
+    def __str__(self) -> str:
+        forest = "" if self.leaf is None else f"forest (leaf {self.leaf})"
+        return " + ".join(part for part in (self.base if self.base != "none" else "", forest) if part) or "none"
+
+
+@dataclass(frozen=True)
+class ModelInputs:
+    """Rows of inputs, the scales of their columns, and which columns are angles."""
+
+    rows: Floats
+    periodic: Mapping[int, tuple[float, float]]
+
+    @cached_property
+    def table(self) -> Floats:
+        """A row (centre, scale, turn, low, high) for each column, as the core wants it."""
+        spread = self.rows.std(axis=0)
+        centre = self.rows.mean(axis=0)
+        scale = np.where(spread > 1e-9 * (1.0 + np.abs(centre)), spread, 1.0)
+        turn = np.zeros(self.rows.shape[1])
+        for d, (lo, hi) in self.periodic.items():
+            turn[d] = 2 * np.pi / (hi - lo)
+        table = np.stack([centre, scale, turn, self.rows.min(axis=0), self.rows.max(axis=0)], axis=1)
+        for d, sides in self.periodic.items():
+            table[d, 3:] = sides
+        return table
+
+    def group(self) -> _core.RegressorGroup:
+        """An empty group of regressors over these inputs."""
+        return _core.RegressorGroup(self.table)
+
+    @cached_property
+    def linear(self) -> Floats:
+        """Features (1, z)."""
+        return self.group().features(self.rows, False)
+
+    @cached_property
+    def quadratic(self) -> Floats:
+        """Features (1, z, products of two z)."""
+        return self.group().features(self.rows, True)
+
+    @property
+    def width(self) -> int:
+        """Coefficients of a linear model."""
+        return int(self.linear.shape[1])
+
+    @property
+    def n_quadratic(self) -> int:
+        """Coefficients of a quadratic model."""
+        return self.width + self.width * (self.width - 1) // 2
+
+    def features(self, base: Base) -> Floats:
+        """The features of a base."""
+        return self.quadratic if base == "quadratic" else self.linear[:, : None if base == "linear" else 0]
+
+
+class FittedOutput(NamedTuple):
+    """The two parts of an output."""
+
+    coefficients: Floats
+    forest: Forest | None
+
+    def add_to(self, group: _core.RegressorGroup) -> None:
+        """Makes this the next output of a group over the same inputs."""
+        group.add(np.ascontiguousarray(self.coefficients), None if self.forest is None else self.forest._native)
+
+
+def ridge(features: Floats, y: Floats) -> Floats:
+    """Least squares with a ridge that only matters where features are dependent."""
+    if features.shape[1] == 0:
+        return np.zeros(0)
+    gram = features.T @ features + RIDGE * len(y) * np.eye(features.shape[1])
+    return np.asarray(np.linalg.solve(gram, features.T @ y))
+
+
+def fit_output(
+    kind: OutputKind,
+    inputs: ModelInputs,
+    y: Floats,
+    rows: NDArray[np.intp],
+    *,
+    n_estimators: int,
+    seed: int,
+    n_jobs: int | None,
+) -> FittedOutput:
+    """Fits an output on some rows, which may occur several times."""
+    features = inputs.features(kind.base)[rows]
+    target = y[rows]
+    coefficients = ridge(features, target)
+    if kind.leaf is None:
+        return FittedOutput(coefficients, None)
+    forest = grow_forest(
+        inputs.rows[rows],
+        target - features @ coefficients,
+        n_estimators=n_estimators,
+        min_samples_leaf=max(2, min(inputs.width * kind.leaf, len(rows) // 2)),
+        leaf_model="linear",
+        periodic=inputs.periodic or None,
+        random_state=seed % 2**64,
+        n_jobs=n_jobs,
+    )
+    return FittedOutput(coefficients, forest)
+
+
+def predict(fitted: FittedOutput, inputs: ModelInputs, rows: Floats) -> Floats:
+    """The output at rows of inputs."""
+    group = inputs.group()
+    fitted.add_to(group)
+    return np.asarray(group.predict(np.ascontiguousarray(rows))[:, 0])

@@ -1,0 +1,113 @@
+"""Structure that the samples show: sine-cosine pairs, and dimensions that are functions of others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from policyforest._support.arguments import Floats
+from policyforest.data.transitions import Transitions
+from policyforest.learning.dynamics.regression import ModelInputs, ridge
+
+# s_i² + s_j² may vary by this part of its mean: rounding to float32, no more.
+ROUND = 1e-5
+# A dimension is computed from others if that misses less than this part of its variance.
+COMPUTED = 1e-4
+STILL = 1e-6
+
+
+@dataclass(frozen=True)
+class StateRelation:
+    """A dimension that is a quadratic function of others."""
+
+    dimension: int
+    sources: tuple[int, ...]
+    inputs: ModelInputs
+    coefficients: Floats
+
+
+@dataclass(frozen=True)
+class Structure:
+    """How the dimensions of a state hang together."""
+
+    inputs: tuple[int, ...]
+    """The dimensions that the dynamics depend on"""
+    plain: tuple[int, ...]
+    """Those whose change is predicted"""
+    circles: tuple[tuple[int, int, float], ...] = ()
+    """(sine, cosine, radius): one angle is predicted for each"""
+    relations: tuple[StateRelation, ...] = field(default=(), repr=False)
+
+
+def find_structure(data: Transitions, seed: int) -> Structure:
+    """Looks for pairs and relations in the states of all samples, next states that are not terminal included."""
+    states = np.concatenate([data.states, data.next_states[~data.terminals]])
+    n = states.shape[1]
+    circles = _circles(states, set(data.periodic))
+    on_circles = {d for i, j, _ in circles for d in (i, j)}
+    relations: list[StateRelation] = []
+    kept = list(range(n))
+    train = np.random.default_rng([seed, 4]).random(len(states)) < 0.7
+    for d in reversed(range(n)):
+        sources = tuple(k for k in kept if k != d)
+        if d in on_circles or d in data.periodic or not sources:
+            continue
+        relation = _relation(states, d, sources, train, data)
+        if relation is not None:
+            relations.append(relation)
+            kept.remove(d)
+    computed = {relation.dimension for relation in relations}
+    plain = tuple(d for d in range(n) if d not in computed and d not in on_circles)
+    # What was removed last depends on what is left, so it is computed first.
+    return Structure(tuple(kept), plain, tuple(circles), tuple(reversed(relations)))
+
+
+def _circles(states: Floats, taken: set[int]) -> list[tuple[int, int, float]]:
+    found: list[tuple[int, int, float]] = []
+    spread = states.std(axis=0)
+    for i in range(states.shape[1]):
+        for j in range(i + 1, states.shape[1]):
+            if taken & {i, j} or spread[i] < STILL or spread[j] < STILL:
+                continue
+            squared = states[:, i] ** 2 + states[:, j] ** 2
+            if squared.std() < ROUND * squared.mean():
+                found.append((i, j, float(np.sqrt(squared.mean()))))
+                taken = taken | {i, j}
+    return found
+
+
+def _relation(
+    states: Floats,
+    d: int,
+    sources: tuple[int, ...],
+    train: NDArray[np.bool_],
+    data: Transitions,
+) -> StateRelation | None:
+    inputs = ModelInputs(np.ascontiguousarray(states[:, sources]), {})
+    if 3 * inputs.n_quadratic > train.sum() or states[:, d].std() < STILL:
+        return None
+    y = states[:, d]
+    coefficients = _fine_ridge(inputs.quadratic[train], y[train])
+    missed = float(np.mean((y[~train] - inputs.quadratic[~train] @ coefficients) ** 2))
+    smallest = max(1e-12 * float(np.mean(y**2)), 1e-16)
+    if missed > max(min(COMPUTED * float(y.var()), _dynamics_error(data, d)), smallest):
+        return None
+    return StateRelation(d, sources, inputs, _fine_ridge(inputs.quadratic, y))
+
+
+def _dynamics_error(data: Transitions, d: int) -> float:
+    """What a quadratic model of the change misses: computing a dimension must not be worse than integrating it."""
+    inputs = ModelInputs(np.concatenate([data.states, data.actions], axis=1), {})
+    train = np.random.default_rng([d, 5]).random(len(data)) < 0.7
+    if 3 * inputs.n_quadratic > train.sum():
+        return np.inf
+    change = data.next_states[:, d] - data.states[:, d]
+    coefficients = ridge(inputs.quadratic[train], change[train])
+    return float(np.mean((change[~train] - inputs.quadratic[~train] @ coefficients) ** 2))
+
+
+def _fine_ridge(features: Floats, y: Floats) -> Floats:
+    gram = features.T @ features + 1e-10 * len(y) * np.eye(features.shape[1])
+    return np.asarray(np.linalg.solve(gram, features.T @ y))
