@@ -16,9 +16,11 @@ from policyforest.exploration import (
 from policyforest.forest.forest import BestActions, Forest
 from policyforest.forest.growing import grow_forest
 from policyforest.forest.knownness import KnownnessForest, KnownnessLeaves
-from policyforest.learning.dynamics_forest import DynamicsForest, DynamicsModel, Resampling
+from policyforest.learning.dynamics.dynamics_forest import DynamicsForest
+from policyforest.learning.dynamics.dynamics_model import DynamicsModel, Resampling
 from policyforest.learning.fitted_policy import FittedPolicyForest
 from policyforest.learning.fitted_q import FittedQIteration
+from policyforest.learning.improvement.rollout_improvement import Improvement, ImprovementRound, RolloutImprovement
 from policyforest.learning.offline_evaluation import CoverageWarning, OfflineEvaluation, evaluate_offline
 from policyforest.learning.q_function import QFunction
 from policyforest.learning.q_history import QIteration
@@ -44,6 +46,8 @@ __all__ = [
     "FittedQIteration",
     "Forest",
     "GreedyPolicy",
+    "Improvement",
+    "ImprovementRound",
     "KnownnessForest",
     "KnownnessLeaves",
     "Log",
@@ -55,6 +59,7 @@ __all__ = [
     "QFunction",
     "QIteration",
     "Resampling",
+    "RolloutImprovement",
     "Sensitivity",
     "Simplification",
     "Transitions",

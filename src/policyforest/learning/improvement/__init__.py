@@ -1,0 +1,1 @@
+"""Policy improvement by rollouts in the learned model."""

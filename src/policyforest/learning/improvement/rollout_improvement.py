@@ -1,0 +1,275 @@
+"""Policy improvement by rollouts in the learned model.
+
+Repeat: take states near the data and states that the policy itself visits; for each try actions, the value of an action
+being a rollout that takes it and follows the policy afterwards,
+
+    Q(s, a) = mean over members of  r(s, a) + gamma r_1 + … + gamma^(T-1) r_(T-1);
+
+keep the best, look closer around it, and regress policies of several leaf sizes on (state, best action), weighted by
+how much the action matters there. A policy is taken only if it is better on every member of the ensemble. This needs no
+Q function and no arg max over a forest, and works for any number of actions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from policyforest._support.arguments import Floats, real_number, seed_number, whole_number
+from policyforest._support.settings import HOW, plain_settings
+from policyforest._support.spaces import bounds
+from policyforest.forest.growing import grow_forest
+from policyforest.learning.dynamics.dynamics_model import DynamicsModel
+from policyforest.learning.improvement.rollouts import ModelRollouts
+from policyforest.learning.improvement.simple_policies import linear_policy, make_policy
+from policyforest.policy.policy import Policy
+
+# Rollouts last as long as a reward matters, within these limits; policies are judged over twice that.
+SHORTEST, LONGEST = 15, 100
+# Leaf sizes of the policies that are tried, as parts of the states; None: one linear function of the state.
+LEAF_SHARES = (None, 0.3, 0.1, 0.03, 0.01)
+CANDIDATES, ROUNDS, CLOSER = 6, 3, 0.4
+VISITED = 0.7
+ACTION_NOISE = 0.03
+# States of so many rounds are regressed on together.
+REMEMBERED = 3
+JUDGED = 200
+PATIENCE = 2
+
+
+@dataclass(frozen=True)
+class ImprovementRound:
+    """What one round did."""
+
+    round: int
+    gain: float
+    """Mean of Q(s, best action) - Q(s, policy's action) over the states of the round"""
+    leaf_share: float | None
+    """Of the policy that did best; None: one linear function"""
+    value: float
+    """Mean value of the policy that is kept, over members and judged states"""
+    taken: bool
+
+
+@dataclass(frozen=True)
+class Improvement:
+    """The result: a policy, and how it compares with the one it started from."""
+
+    policy: Policy
+    improved: bool
+    """False: the start policy was kept, because nothing was better on every member of the ensemble"""
+    gain: float
+    """Mean gain of value over the start policy, in the model"""
+    history: tuple[ImprovementRound, ...]
+
+
+@dataclass(frozen=True)
+class RolloutImprovement:
+    """Improves a policy in a learned model; `fit(model, policy)` returns a policy, `improve` also the history.
+
+    Args:
+        discount: gamma, in [0, 1).
+        n_rounds: The most rounds of improvement.
+        n_states: States per round.
+        n_members: Members of the model's ensemble.
+        n_estimators: Trees of the policy's forests.
+        random_state: The seed.
+        n_jobs: Threads; the result does not depend on them.
+        callback: Called with an `ImprovementRound` after each round.
+    """
+
+    discount: float = 0.98
+    n_rounds: int = 6
+    n_states: int = 1_000
+    n_members: int = 4
+    n_estimators: int = 20
+    random_state: int | np.random.Generator | None = 0
+    n_jobs: int | None = 1
+    callback: Callable[[ImprovementRound], None] | None = field(default=None, repr=False, metadata=HOW)
+
+    def __post_init__(self) -> None:
+        real_number("discount", self.discount, at_least=0.0, below=1.0)
+        for name in ("n_rounds", "n_states", "n_members", "n_estimators"):
+            whole_number(name, getattr(self, name), at_least=1)
+
+    @property
+    def n_steps(self) -> int:
+        """T, the steps of a rollout."""
+        return int(np.clip(round(1.0 / (1.0 - self.discount)), SHORTEST, LONGEST))
+
+    def fit(self, model: DynamicsModel, policy: Any) -> Policy:
+        """The improved policy, or the given one where nothing better was found."""
+        return self.improve(model, policy).policy
+
+    def improve(self, model: DynamicsModel, policy: Any) -> Improvement:
+        """The improved policy with its history."""
+        return _Search(self, model, seed_number("random_state", self.random_state)).run(policy)
+
+
+class _Search:
+    """One run of the improvement."""
+
+    def __init__(self, how: RolloutImprovement, model: DynamicsModel, seed: int) -> None:
+        self.how, self.model, self.seed = how, model, seed
+        self.data = model.transitions
+        self.rollouts = ModelRollouts(model, how.discount, how.n_members, how.n_jobs)
+        self.rng = np.random.default_rng([seed, 21])
+        self.box = bounds(self.data.action_space)
+        first = np.unique(self.data.episodes, return_index=True)[1]
+        self.starts = self.data.states[first]
+        self.memory: list[tuple[Floats, Floats, Floats]] = []
+        self.reach = 0.5
+
+    def run(self, policy: Any) -> Improvement:
+        """Improves until nothing better is found."""
+        start, history, failed = policy, list[ImprovementRound](), 0
+        self.judged = self._judged_states(policy)
+        value = self.judge(policy, 7)
+        for number in range(1, self.how.n_rounds + 1):
+            gain = self._collect(policy, number)
+            share, candidate, judged = self._best_candidate(value, number)
+            taken = _better(judged - value, 1.0)
+            if taken:
+                policy, value, failed = candidate, judged, 0
+            else:
+                failed, self.reach = failed + 1, 0.6 * self.reach
+            history.append(ImprovementRound(number, gain, share, float(value.mean()), taken))
+            if self.how.callback is not None:
+                self.how.callback(history[-1])
+            if failed > PATIENCE:
+                break
+        return self._result(start, policy, tuple(history))
+
+    def judge(self, policy: Any, seed: int) -> Floats:
+        """Values at the judged states: a row per member."""
+        return np.stack(
+            [
+                self.rollouts.values(
+                    policy, self.judged, n_steps=2 * self.how.n_steps, seed=100 * (self.seed + seed) + b, member=b
+                )
+                for b in range(self.how.n_members)
+            ]
+        )
+
+    def _result(self, start: Any, policy: Any, history: tuple[ImprovementRound, ...]) -> Improvement:
+        """The improved policy if it is better by a clear margin under new noise, else the one it started from."""
+        if policy is start:
+            return Improvement(start, False, 0.0, history)
+        gains = np.concatenate([self.judge(policy, s) - self.judge(start, s) for s in (11, 12)], axis=1)
+        by_member = gains.mean(axis=1)
+        certain = _better(gains, 2.0) and gains.mean() > by_member.std(ddof=min(1, len(by_member) - 1))
+        if not certain:
+            return Improvement(start, False, float(gains.mean()), history)
+        settings = plain_settings(self.how) | {"rounds": len(history), "gain": float(gains.mean())}
+        info = replace(policy.info, method="rollout-improvement", settings=settings)
+        return Improvement(policy.with_info(info), True, float(gains.mean()), history)
+
+    def _draw_starts(self, number: int) -> Floats:
+        return self.starts[self.rng.integers(len(self.starts), size=number)]
+
+    def _judged_states(self, policy: Any) -> Floats:
+        """Half of them where episodes begin, half where the policy goes from there."""
+        passed = [
+            self.rollouts.visited(
+                policy, self._draw_starts(40), n_steps=2 * self.how.n_steps, seed=self.seed + 5 + b, member=b,
+                action_noise=0.0,
+            )
+            for b in range(min(2, self.how.n_members))
+        ]  # fmt: skip
+        there = np.concatenate([*passed, self.starts])
+        half = JUDGED // 2
+        return np.concatenate([self._draw_starts(half), there[self.rng.integers(len(there), size=JUDGED - half)]])
+
+    def _states(self, policy: Any, number: int) -> Floats:
+        """The states of a round: most of them visited by the policy with some noise, the rest near the data."""
+        n_visited = int(VISITED * self.how.n_states)
+        passed = []
+        for b in range(min(2, self.how.n_members)):
+            starts = self._draw_starts(30)
+            seed = 1_000 * self.seed + 77 * number + b
+            passed += [starts, self.rollouts.visited(
+                policy, starts, n_steps=2 * self.how.n_steps, seed=seed, member=b, action_noise=ACTION_NOISE
+            )]  # fmt: skip
+        there = np.concatenate(passed)
+        near = self.model.nearby.draw(self.how.n_states - n_visited, self.rng)
+        return np.concatenate([near, there[self.rng.integers(len(there), size=n_visited)]])
+
+    def _collect(self, policy: Any, number: int) -> float:
+        """Finds better actions at the states of a round and remembers them; returns the mean gain."""
+        states = self._states(policy, number)
+        n, m = len(states), len(self.box)
+        width = self.box[:, 1] - self.box[:, 0]
+        best = np.asarray(policy.act_batch(states), dtype=np.float64).copy()
+        own = top = self._q(policy, states, best[None], number)[0]
+        spread, matters = self.reach * width / 2, np.zeros(n)
+        for k in range(ROUNDS):
+            tried = best + spread * self.rng.standard_normal((CANDIDATES, n, m))
+            if k == 0:
+                half = CANDIDATES // 2
+                tried[:half] = self.box[:, 0] + width * self.rng.random((half, n, m))
+            tried = np.clip(tried, self.box[:, 0], self.box[:, 1])
+            values = self._q(policy, states, tried, number)
+            if k == 0:
+                matters = values.std(axis=0)
+            chosen = values.argmax(axis=0)
+            better = values[chosen, np.arange(n)] > top
+            best[better] = tried[chosen, np.arange(n)][better]
+            top = np.where(better, values[chosen, np.arange(n)], top)
+            spread = CLOSER * spread
+        self.memory = [*self.memory, (states, best, matters)][-REMEMBERED:]
+        return float(np.mean(top - own))
+
+    def _q(self, policy: Any, states: Floats, actions: Floats, number: int) -> Floats:
+        """Q of several actions at each state (candidates, states, dimensions), under the same noise for all."""
+        k, n, _ = actions.shape
+        streams = np.tile(np.arange(n, dtype=np.uint32), k)
+        rows, firsts = np.tile(states, (k, 1)), actions.reshape(k * n, -1)
+        total = np.zeros(k * n)
+        for b in range(self.how.n_members):
+            total += self.rollouts.values(
+                policy, rows, n_steps=self.how.n_steps, seed=10_000 * (self.seed + number) + b, member=b,
+                first_actions=firsts, streams=streams,
+            )  # fmt: skip
+        return (total / self.how.n_members).reshape(k, n)
+
+    def _best_candidate(self, value: Floats, number: int) -> tuple[float | None, Policy, Floats]:
+        """Of the policies of several leaf sizes the one that does best in the model."""
+        states, actions, matters = (np.concatenate([part[i] for part in self.memory]) for i in range(3))
+        picked = self._by_weight(matters)
+        tried = []
+        for share in LEAF_SHARES:
+            candidate = self._fit(states[picked], actions[picked], share, number)
+            judged = self.judge(candidate, 7)
+            tried.append((_better(judged - value, 1.0), float(judged.mean()), share, candidate, judged))
+        best = max(tried, key=lambda row: row[:2])
+        return best[2], best[3], best[4]
+
+    def _by_weight(self, matters: Floats) -> Any:
+        """Rows drawn by how much the action matters there; some of them evenly."""
+        weights = np.minimum(matters, np.quantile(matters, 0.95))
+        even = np.full(len(weights), 1.0 / len(weights))
+        chance = 0.8 * weights / weights.sum() + 0.2 * even if weights.sum() > 0 else even
+        return self.rng.choice(len(weights), size=len(weights), p=chance / chance.sum())
+
+    def _fit(self, states: Floats, actions: Floats, share: float | None, number: int) -> Policy:
+        if share is None:
+            return linear_policy(self.data, states, actions, np.ones(len(states)))
+        leaf = max(2 * (states.shape[1] + 1), int(share * len(states)))
+        states = np.ascontiguousarray(np.clip(states, *self.data.state_box().T))
+        forests = [
+            grow_forest(
+                states, actions[:, j], n_estimators=self.how.n_estimators, min_samples_leaf=leaf, leaf_model="linear",
+                periodic=self.data.periodic or None, box=self.data.state_box(),
+                random_state=(self.seed + number) % 2**64, n_jobs=self.how.n_jobs,
+            )
+            for j in range(actions.shape[1])
+        ]  # fmt: skip
+        return make_policy(self.data, forests, "rollout-improvement")
+
+
+def _better(gains: Floats, t: float) -> bool:
+    """Whether gains (members, states) are positive for every member, and in the mean by `t` standard errors."""
+    return bool(gains.mean(axis=1).min() > 0 and gains.mean() > t * gains.std() / np.sqrt(gains.size))

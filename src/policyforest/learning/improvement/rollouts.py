@@ -1,0 +1,141 @@
+"""Rollouts of policies in the members of a learned model's ensemble, with common random numbers.
+
+A policy of forests is rolled out by the core. Any other policy, and a model whose reward or end is known as a Python
+function, takes the same steps from here, all rows side by side.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import policyforest._core as _core
+from policyforest._support.arguments import Floats, threads
+from policyforest._support.spaces import bounds
+from policyforest.learning.dynamics.dynamics_model import DynamicsModel
+
+Streams = NDArray[np.uint32]
+# A rollout whose chance to be still alive is below this has ended; the core has the same number.
+ALIVE = 0.02
+
+
+@dataclass(frozen=True)
+class ModelRollouts:
+    """What policies are worth in the members of an ensemble."""
+
+    model: DynamicsModel
+    discount: float
+    n_members: int
+    n_jobs: int | None = 1
+    noisy: bool = True
+    cache: dict[int, _core.LearnedModel] = field(default_factory=dict, repr=False)
+
+    def member(self, number: int) -> _core.LearnedModel:
+        """A compiled member, made when it is first needed."""
+        if number not in self.cache:
+            made = self.model.member(number)
+            self.model.set_edge(made, self.discount)
+            self.cache[number] = made
+        return self.cache[number]
+
+    def values(
+        self,
+        policy: Any,
+        states: Floats,
+        *,
+        n_steps: int,
+        seed: int,
+        member: int,
+        first_actions: Floats | None = None,
+        streams: Streams | None = None,
+    ) -> Floats:
+        """The discounted sum of rewards from each state: `first_actions` first if given, then the policy's."""
+        return self._roll(policy, states, n_steps, seed, member, first_actions, streams, 0.0, False)[0]
+
+    def visited(
+        self, policy: Any, states: Floats, *, n_steps: int, seed: int, member: int, action_noise: float
+    ) -> Floats:
+        """The states that rollouts pass, with noise on the actions: a row each, the starts not among them."""
+        _, states, alive = self._roll(policy, states, n_steps, seed, member, None, None, action_noise, True)
+        passed: Floats = states[np.arange(n_steps)[None, :] < alive[:, None]]
+        return passed
+
+    @cached_property
+    def _known(self) -> bool:
+        return self.model.known_reward is not None or self.model.known_terminal is not None
+
+    def _roll(
+        self, policy: Any, states: Floats, n_steps: int, seed: int, member: int, first_actions: Floats | None,
+        streams: Streams | None, action_noise: float, trace: bool,
+    ) -> tuple[Floats, Floats, Streams]:  # fmt: skip
+        rows = np.ascontiguousarray(states)
+        numbers = np.arange(len(rows), dtype=np.uint32) if streams is None else streams
+        controller = getattr(policy, "controller", None)
+        if isinstance(controller, _core.Controller) and not self._known:
+            return self.member(member).rollouts(
+                controller, rows, None if first_actions is None else np.ascontiguousarray(first_actions), numbers,
+                n_steps, self.discount, seed, self.noisy, action_noise, trace, threads(self.n_jobs),
+            )  # fmt: skip
+        return self._roll_here(policy, rows, n_steps, seed, member, first_actions, numbers, action_noise)
+
+    def _roll_here(
+        self, policy: Any, states: Floats, n_steps: int, seed: int, member: int, first_actions: Floats | None,
+        streams: Streams, action_noise: float,
+    ) -> tuple[Floats, Floats, Streams]:  # fmt: skip
+        """The same steps for policies and functions that are not the core's."""
+        native, box = self.member(member), bounds(self.model.transitions.action_space)
+        draws = _core.residual_draws(seed, streams, n_steps, len(self.model.residuals))
+        noise = np.random.default_rng([seed, 11])
+        values, weights = np.zeros(len(states)), np.ones(len(states))
+        visited, alive = np.zeros((len(states), n_steps, states.shape[1])), np.zeros(len(states), dtype=np.uint32)
+        rows, here = np.arange(len(states)), states
+        for t in range(n_steps):
+            actions = policy.act_batch(here) if t > 0 or first_actions is None else first_actions
+            if action_noise and not (t == 0 and first_actions is not None):
+                actions = actions + action_noise * (box[:, 1] - box[:, 0]) * noise.standard_normal(actions.shape)
+            actions = np.ascontiguousarray(np.clip(actions, box[:, 0], box[:, 1]))
+            residuals = np.ascontiguousarray(draws[rows, t]) if self.noisy else None
+            here, rewards, chance, paid = self._step(native, here, actions, residuals)
+            earned = (1.0 - chance) * rewards + chance * paid
+            values[rows] += self.discount**t * weights[rows] * earned
+            weights[rows] *= 1.0 - chance
+            going = weights[rows] > ALIVE
+            rows, here = rows[going], np.ascontiguousarray(here[going])
+            visited[rows, t], alive[rows] = here, t + 1
+            if len(rows) == 0:
+                break
+        return values, visited, alive
+
+    def _step(
+        self, native: _core.LearnedModel, states: Floats, actions: Floats, residuals: Streams | None
+    ) -> tuple[Floats, Floats, Floats, Floats]:
+        known_reward, known_terminal = self.model.known_reward, self.model.known_terminal
+        if known_reward is None and known_terminal is None:
+            return native.step(states, actions, residuals, True)
+        raw = native.step(states, actions, residuals, False)[0]
+        kept, rewards, chance, paid = native.step(states, actions, residuals, True)
+        if known_terminal is not None:
+            ended = np.asarray(known_terminal(states, actions, raw)) != 0
+            left = (chance == 1.0) & ~ended & (np.abs(raw - kept).max(axis=1) > 0)
+            chance = np.where(ended | left, 1.0, 0.0)
+        if known_reward is not None:
+            exact = checked_rewards(known_reward(states, actions, raw), states)
+            inside = np.abs(raw - kept).max(axis=1) == 0
+            paid = np.where(inside, exact, np.minimum(exact, paid))
+            rewards = np.where(inside, exact, np.minimum(exact, rewards))
+        return kept, rewards, chance, paid
+
+
+def checked_rewards(rewards: Any, states: Floats) -> Floats:
+    """The rewards of a user's function, one finite number per state."""
+    values = np.asarray(rewards, dtype=np.float64)
+    if values.shape != (len(states),):
+        raise ValueError(f"reward: returned an array of shape {values.shape}, must return one of ({len(states)},)")
+    if not np.isfinite(values).all():
+        i = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise ValueError(f"reward: returned {values[i]} at the state {states[i].tolist()}, must return finite numbers")
+    return values
