@@ -37,7 +37,7 @@ ACTION_NOISE = 0.03
 # States of so many rounds are regressed on together.
 REMEMBERED = 3
 JUDGED = 200
-PATIENCE = 2
+PATIENCE = 1
 
 
 @dataclass(frozen=True)
@@ -104,18 +104,18 @@ class RolloutImprovement:
         """The improved policy, or the given one where nothing better was found."""
         return self.improve(model, policy).policy
 
-    def improve(self, model: DynamicsModel, policy: Any) -> Improvement:
-        """The improved policy with its history."""
-        return _Search(self, model, seed_number("random_state", self.random_state)).run(policy)
+    def improve(self, model: DynamicsModel, policy: Any, rollouts: ModelRollouts | None = None) -> Improvement:
+        """The improved policy with its history; `rollouts` of the same model share its compiled members."""
+        shared = ModelRollouts(model, self.discount, self.n_members, self.n_jobs) if rollouts is None else rollouts
+        return _Search(self, model, shared, seed_number("random_state", self.random_state)).run(policy)
 
 
 class _Search:
     """One run of the improvement."""
 
-    def __init__(self, how: RolloutImprovement, model: DynamicsModel, seed: int) -> None:
-        self.how, self.model, self.seed = how, model, seed
+    def __init__(self, how: RolloutImprovement, model: DynamicsModel, rollouts: ModelRollouts, seed: int) -> None:
+        self.how, self.model, self.rollouts, self.seed = how, model, rollouts, seed
         self.data = model.transitions
-        self.rollouts = ModelRollouts(model, how.discount, how.n_members, how.n_jobs)
         self.rng = np.random.default_rng([seed, 21])
         self.box = bounds(self.data.action_space)
         first = np.unique(self.data.episodes, return_index=True)[1]
@@ -228,12 +228,14 @@ class _Search:
         streams = np.tile(np.arange(n, dtype=np.uint32), k)
         rows, firsts = np.tile(states, (k, 1)), actions.reshape(k * n, -1)
         total = np.zeros(k * n)
-        for b in range(self.how.n_members):
+        # Two members per round, others in the next: what one of them gets wrong does not last.
+        members = [(2 * number + b) % self.how.n_members for b in range(min(2, self.how.n_members))]
+        for b in members:
             total += self.rollouts.values(
                 policy, rows, n_steps=self.how.n_steps, seed=10_000 * (self.seed + number) + b, member=b,
                 first_actions=firsts, streams=streams,
             )  # fmt: skip
-        return (total / self.how.n_members).reshape(k, n)
+        return (total / len(members)).reshape(k, n)
 
     def _best_candidate(self, value: Floats, number: int) -> tuple[float | None, Policy, Floats]:
         """Of the policies of several leaf sizes the one that does best in the model."""
