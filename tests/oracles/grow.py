@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from oracles.linear_leaves import Samples, fit_linear
 from policyforest.forest.forest import Forest
 
 Floats = NDArray[np.float64]
@@ -42,48 +43,48 @@ def can_split(X: Floats, rules: Rules) -> bool:
     return False
 
 
-def fit_leaf(X: Floats, y: Floats, linear: bool) -> tuple[Floats, float]:
-    """(w…, c) of the best model, and the variance that it leaves."""
+def residual_variance(X: Floats, y: Floats, linear: bool) -> float:
+    """The variance that the mean, or plain least squares, leaves."""
     if not linear:
-        return np.append(np.zeros(X.shape[1]), y.mean()), float(y.var())
+        return float(y.var())
     moved = X - X[0]  # exact where values differ in their last bits only
     moved = moved - moved.mean(axis=0)
     spread = np.abs(moved).max(axis=0)
     scale = np.where(spread > 1e-8 * np.abs(X.mean(axis=0)), spread, np.inf)  # else constant, as in the core
-    z = np.linalg.lstsq(moved / scale, y - y.mean(), rcond=None)[0]
-    w = z / scale
-    return np.append(w, y.mean() - w @ X.mean(axis=0)), float(np.mean((y - y.mean() - (moved / scale) @ z) ** 2))
+    slopes = np.linalg.lstsq(moved / scale, y - y.mean(), rcond=None)[0]
+    return float(np.mean((y - y.mean() - (moved / scale) @ slopes) ** 2))
 
 
 def check_tree(forest: Forest, tree: int, X: Floats, y: Floats, rules: Rules) -> None:
     """Every node of the tree follows the rules, given the samples it was grown on."""
     arrays = forest[tree].arrays
     n_min = rules.min_samples_leaf
-    todo = [(0, np.arange(len(y)))]
+    todo = [(0, np.arange(len(y)), np.stack([X.min(axis=0), X.max(axis=0)], axis=1))]
     while todo:
-        node, rows = todo.pop()
+        node, rows, box = todo.pop()
         Xn, yn = X[rows], y[rows]
         feature, split, child = (arrays[name][node] for name in ("feature", "split", "child"))
-        model, variance = fit_leaf(Xn, yn, rules.linear)
+        variance = residual_variance(Xn, yn, rules.linear)
         scale = max(1.0, float(np.abs(yn).max()))
         settled = np.ptp(yn) == 0 or variance < rules.min_variance or (rules.linear and variance < 1e-12 * yn.var())
         near = abs(variance - rules.min_variance) < 1e-9 * scale**2 or (rules.linear and variance < 1e-10 * scale**2)
+        if rules.linear:
+            share = fit_linear(Samples(X, y, np.ones(len(y))), rows).bounded(box, y)[1]
+            settled = settled and share == 1  # a model that leads too far is no reason to stop
         assert len(rows) >= n_min or node == 0
         if feature < 0:
             assert len(rows) < 2 * n_min or settled or near or not can_split(Xn, rules)
-            if rules.linear:
-                w, c = arrays["coefficients"][child][:-1], arrays["coefficients"][child][-1]
-                residual = np.mean((yn - Xn @ w - c) ** 2)
-                assert residual <= variance * (1 + 1e-6) + 1e-12 * scale**2
-            else:
-                np.testing.assert_allclose(split, model[-1], rtol=1e-12, atol=1e-12 * scale)
+            if not rules.linear:
+                np.testing.assert_allclose(split, yn.mean(), rtol=1e-12, atol=1e-12 * scale)
             continue
         lo, hi = thresholds_allowed(Xn[:, feature], n_min)
         assert len(rows) >= 2 * n_min
         assert not settled or near
         assert lo <= split < hi
         lower = Xn[:, feature] <= split
-        todo += [(child, rows[lower]), (child + 1, rows[~lower])]
+        below, above = box.copy(), box.copy()
+        below[feature, 1] = above[feature, 0] = split
+        todo += [(child, rows[lower], below), (child + 1, rows[~lower], above)]
 
 
 def variance_gain(x: Floats, split: float, y: Floats) -> float:

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "grow/spread.hpp"
 #include "grow/tree_grower.hpp"
 #include "policyforest/support/parallel.hpp"
 
@@ -20,10 +21,12 @@ Forest grow(const TrainingSet& data, const GrowParameters& parameters, const Box
       };
     });
   };
-  if (parameters.linear)
-    grow_all([&] { return std::make_shared<TreeGrower<LinearModel>>(data, root, parameters, cancel, data.n_inputs); });
-  else
+  if (parameters.linear) {
+    const Spread spread = spread_of(root, parameters.periods);
+    grow_all([&] { return std::make_shared<TreeGrower<LinearModel>>(data, root, parameters, cancel, &spread); });
+  } else {
     grow_all([&] { return std::make_shared<TreeGrower<ConstantModel>>(data, root, parameters, cancel); });
+  }
   return Forest(std::move(trees), box);
 }
 

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "grow/sample_columns.hpp"
 #include "policyforest/forest/forest.hpp"
 #include "policyforest/grow/grow.hpp"
+#include "policyforest/grow/least_squares.hpp"
 #include "policyforest/support/kernels.hpp"
 
 namespace policyforest {
@@ -39,30 +41,29 @@ class ConstantModel {
   double min_variance_;
 };
 
-// phi(x) = w·x + c, by least squares.
+// phi(x) = w·x + c, by least squares with small slopes preferred; `box` is the node's part of the data's box.
 class LinearModel {
  public:
   struct Sums {};  // the model keeps its own
 
-  LinearModel(const SampleColumns& samples, const GrowParameters& parameters, std::size_t n_inputs)
-      : samples_(samples), min_variance_(parameters.min_variance), n_inputs_(n_inputs) {}
+  LinearModel(const SampleColumns& samples, const GrowParameters& parameters, const Spread* spread)
+      : samples_(samples), min_variance_(parameters.min_variance), n_inputs_(spread->inputs.size()), leaf_(*spread),
+        columns_(n_inputs_) {}
 
   Sums sums(const Rows&) const { return {}; }
-  bool settled(const Rows& rows, const Sums&) { return settled(rows); }
+  // A node whose model fits but would leave the range of the targets too far is not settled: parts of it need not.
+  bool settled(const Rows& rows, std::span<const Interval> box);
   // Minus the sum of the squared residuals of the models of both sides, in units of the node's own scale.
   double score(const Rows& rows, const Sums&, std::size_t d, double split, std::size_t& n_lower, Sums&) {
     return score(rows, d, split, n_lower);
   }
-  void make_leaf(const Rows& rows, const Sums&, Node& node, std::vector<double>& coefficients) const {
-    make_leaf(rows, node, coefficients);
-  }
+  void make_leaf(const Rows& rows, std::span<const Interval> box, Node& node, std::vector<double>& coefficients);
 
  private:
   // Sums of the products of (1, x_0 … x_{D-1}, target), upper triangle by rows, over centred and scaled rows.
   using Moments = std::vector<double>;
-  bool settled(const Rows& rows);
   double score(const Rows& rows, std::size_t d, double split, std::size_t& n_lower);
-  void make_leaf(const Rows& rows, Node& node, std::vector<double>& coefficients) const;
+  double fit_leaf(const Rows& rows, std::span<const Interval> box);  // returns the part of the slopes to keep
   double standardise(const Rows& rows, const double* target);  // returns the target's scale
   void add_row(Moments& moments, std::size_t row) const;
   double residual(const Moments& moments) const;
@@ -73,6 +74,8 @@ class LinearModel {
   std::vector<double> rows_;  // standardised: (1, x…, target), each times the root of its weight
   Moments total_, lower_, upper_;
   mutable std::vector<double> gram_;
+  LinearFit leaf_;
+  std::vector<const double*> columns_;
 };
 
 }  // namespace policyforest

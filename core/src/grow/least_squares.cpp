@@ -2,20 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace policyforest {
 
 namespace {
 
-// A small dense matrix stored by columns.
-struct Matrix {
-  std::size_t rows, cols;
-  std::vector<double> data;
-  Matrix(std::size_t r, std::size_t c) : rows(r), cols(c), data(r * c, 0.0) {}
-  double* column(std::size_t j) { return data.data() + j * rows; }
-  const double* column(std::size_t j) const { return data.data() + j * rows; }
-  double& operator()(std::size_t i, std::size_t j) { return data[j * rows + i]; }
-};
+// Smaller squares of variations, in units of the spreads, have lost their digits; they count as 0.
+constexpr double kSmallestSquare = 1e-200;
 
 double dot(const double* a, const double* b, std::size_t n) {
   double sum = 0.0;
@@ -44,8 +38,8 @@ void triangularise(Matrix& a) {
 }
 
 // One-sided Jacobi: on return the columns of `a` are U S and a_in = (U S) V'.
-Matrix orthogonalise(Matrix& a) {
-  Matrix v(a.cols, a.cols);
+void orthogonalise(Matrix& a, Matrix& v) {
+  v.resize(a.cols, a.cols);
   for (std::size_t j = 0; j < a.cols; ++j) v(j, j) = 1.0;
   for (int sweep = 0; sweep < 60; ++sweep) {
     bool rotated = false;
@@ -72,113 +66,135 @@ Matrix orthogonalise(Matrix& a) {
     }
     if (!rotated) break;
   }
-  return v;
 }
 
-// Removes from w its part in the span of the directions (Gram-Schmidt, twice for accuracy).
-void remove_span(std::vector<std::vector<double>>& directions, std::vector<double>& w) {
-  for (std::size_t k = 0; k < directions.size(); ++k) {
-    auto& n = directions[k];
-    const auto normalise = [&] {
-      double largest = 0.0;
-      for (double e : n) largest = std::max(largest, std::abs(e));
-      if (largest == 0.0) return;
-      for (double& e : n) e /= largest;
-      const double norm = std::sqrt(dot(n.data(), n.data(), n.size()));
-      for (double& e : n) e /= norm;
-    };
-    normalise();
-    for (int pass = 0; pass < 2; ++pass) {
-      for (std::size_t l = 0; l < k; ++l) {
-        const double part = dot(directions[l].data(), n.data(), n.size());
-        for (std::size_t i = 0; i < n.size(); ++i) n[i] -= part * directions[l][i];
-      }
-      normalise();
-    }
-    const double part = dot(n.data(), w.data(), w.size());
-    for (std::size_t i = 0; i < w.size(); ++i) w[i] -= part * n[i];
-  }
-}
-
-struct Centred {
-  double mean, scale;  // scale 0: the column is constant
-};
-
-Centred centre(const double* v, const double* weight, std::size_t n, double total) {
-  // Relative to the first value, so that a large offset costs no digits.
+// Relative to the first value, so that a large offset costs no digits.
+double mean_of(const double* v, const double* weight, std::size_t n, double total) {
   double shift = 0.0;
   for (std::size_t i = 0; i < n; ++i) shift += (weight ? weight[i] : 1.0) * (v[i] - v[0]);
-  const double mean = v[0] + shift / total;
-  const auto [low, high] = std::minmax_element(v, v + n);
-  const double scale = std::max(*high - mean, mean - *low);
-  if (*low == *high || scale <= kSmallestSpread * std::abs(mean)) return {mean, 0.0};
-  return {mean, scale};
+  return v[0] + shift / total;
 }
 
 }  // namespace
 
-std::vector<double> fit_linear(std::span<const double* const> columns, const double* y, const double* weight,
-                               std::size_t n) {
+LinearFit::LinearFit(const Spread& spread)
+    : spread_(spread), centre_(spread.inputs.size()), slopes_(spread.inputs.size()) {
+  for (std::size_t d = 0; d < spread.inputs.size(); ++d)
+    if (spread.inputs[d] > 0.0) active_.push_back(d);
+}
+
+// How many samples differ in an input or in y. Equal ones lie in one run of equal values of the sorted input, which is
+// mostly a single sample.
+std::size_t LinearFit::count_distinct(std::span<const double* const> columns, const double* y, std::size_t n,
+                                      std::size_t sorted) {
+  const double* key = sorted < columns.size() ? columns[sorted] : nullptr;
+  const auto compare = [&](std::size_t a, std::size_t b) {
+    if (y[a] != y[b]) return y[a] < y[b] ? -1 : 1;
+    for (const double* column : columns)
+      if (column[a] != column[b]) return column[a] < column[b] ? -1 : 1;
+    return 0;
+  };
+  std::size_t distinct = 0;
+  for (std::size_t begin = 0, end = 0; begin < n; begin = end) {
+    while (end < n && (!key || key[end] == key[begin])) ++end;
+    ++distinct;
+    if (end - begin == 1) continue;
+    order_.resize(end - begin);
+    std::iota(order_.begin(), order_.end(), begin);
+    std::sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) { return compare(a, b) < 0; });
+    for (std::size_t i = 1; i < order_.size(); ++i) distinct += compare(order_[i - 1], order_[i]) != 0;
+  }
+  return distinct;
+}
+
+// Into rows_: the centred inputs and targets in units of their spreads, each times the root of its weight.
+void LinearFit::standardise(std::span<const double* const> columns, const double* y, const double* weight, std::size_t n,
+                            double mean_weight) {
+  const std::size_t k = active_.size();
+  rows_.resize(std::max(n, k), k + 1);
+  const bool weigh = weight || mean_weight != 1.0;
+  const auto fill = [&](double* to, const double* v, double mean, double scale) {
+    for (std::size_t i = 0; i < n; ++i) to[i] = (v[i] - mean) / scale;
+    for (std::size_t i = 0; weigh && i < n; ++i) to[i] *= std::sqrt((weight ? weight[i] : 1.0) / mean_weight);
+  };
+  for (std::size_t j = 0; j < k; ++j)
+    fill(rows_.column(j), columns[active_[j]], centre_[active_[j]], spread_.inputs[active_[j]]);
+  fill(rows_.column(k), y, mean_, spread_.target);
+}
+
+void LinearFit::fit(std::span<const double* const> columns, const double* y, const double* weight, std::size_t n,
+                    std::size_t sorted) {
   double total = static_cast<double>(n);
   if (weight) {
     total = 0.0;
     for (std::size_t i = 0; i < n; ++i) total += weight[i];
   }
-  std::vector<double> result(columns.size() + 1, 0.0);
-  const Centred target = centre(y, weight, n, total);
-  result.back() = target.mean;
-  std::vector<std::size_t> active;
-  std::vector<Centred> centred;
-  for (std::size_t d = 0; d < columns.size(); ++d) {
-    const Centred c = centre(columns[d], weight, n, total);
-    if (c.scale <= 0.0 || !std::isfinite(1.0 / c.scale)) continue;
-    active.push_back(d);
-    centred.push_back(c);
-  }
-  if (active.empty()) return result;
-  const double target_scale = target.scale == 0.0 ? 1.0 : target.scale;
+  mean_ = mean_of(y, weight, n, total);
+  std::fill(slopes_.begin(), slopes_.end(), 0.0);
+  if (active_.empty()) return;
+  for (const std::size_t d : active_) centre_[d] = mean_of(columns[d], weight, n, total);
+  const std::size_t n_distinct = count_distinct(columns, y, n, sorted);
+  standardise(columns, y, weight, n, total / static_cast<double>(n_distinct));
+  triangularise(rows_);
 
-  const std::size_t k = active.size();
-  Matrix a(std::max(n, k), k + 1);
-  for (std::size_t i = 0; i < n; ++i) {
-    const double root = weight ? std::sqrt(weight[i]) : 1.0;
-    for (std::size_t j = 0; j < k; ++j)
-      a(i, j) = root * ((columns[active[j]][i] - centred[j].mean) / centred[j].scale);
-    a(i, k) = root * ((y[i] - target.mean) / target_scale);
-  }
-  triangularise(a);
-  Matrix r(k, k);
-  std::vector<double> b(k);
+  const std::size_t k = active_.size();
+  r_.resize(k, k);
+  for (std::size_t j = 0; j < k; ++j) std::copy_n(rows_.column(j), k, r_.column(j));
+  orthogonalise(r_, v_);
+  squared_.resize(k);
+  along_.resize(k);
   for (std::size_t j = 0; j < k; ++j) {
-    std::copy_n(a.column(j), k, r.column(j));
-    b[j] = a(j, k);
+    squared_[j] = dot(r_.column(j), r_.column(j), k);
+    along_[j] = dot(r_.column(j), rows_.column(k), k);
   }
-  const Matrix v = orthogonalise(r);
-  std::vector<double> squared(k);
-  for (std::size_t j = 0; j < k; ++j) squared[j] = dot(r.column(j), r.column(j), k);
-  const double cut =
-      *std::max_element(squared.begin(), squared.end()) * kSmallestDirection * kSmallestDirection;
+  const double lambda = penalty(n_distinct);
+  if (lambda == 0.0) return;  // no input varies here
+  for (std::size_t j = 0; j < k; ++j)
+    for (std::size_t i = 0; i < k; ++i) slopes_[active_[i]] += along_[j] / (squared_[j] + lambda) * v_.column(j)[i];
+  for (const std::size_t d : active_) slopes_[d] *= spread_.target / spread_.inputs[d];
+}
 
-  std::vector<double> w(k, 0.0);
-  std::vector<std::vector<double>> null_space;
-  for (std::size_t j = 0; j < k; ++j) {
-    if (squared[j] > cut) {
-      const double part = dot(r.column(j), b.data(), k) / squared[j];
-      for (std::size_t i = 0; i < k; ++i) w[i] += part * v.column(j)[i];
-    } else {
-      null_space.emplace_back(v.column(j), v.column(j) + k);
-    }
+// lambda, in units where all spreads are 1.
+double LinearFit::penalty(std::size_t n_distinct) const {
+  const double largest = *std::max_element(squared_.begin(), squared_.end());
+  const double least = std::max(largest * kSmallestDirection * kSmallestDirection, kSmallestSquare);
+  const double* y = rows_.column(active_.size());
+  const double all = dot(y, y, rows_.rows);
+  double explained = 0.0;
+  std::size_t rank = 0;
+  for (std::size_t j = 0; j < squared_.size(); ++j) {
+    if (squared_[j] <= least) continue;
+    explained += along_[j] * along_[j] / squared_[j];
+    ++rank;
   }
-  for (std::size_t i = 0; i < k; ++i) {
-    w[i] = w[i] * target_scale / centred[i].scale;
-    for (auto& direction : null_space) direction[i] /= centred[i].scale;
+  const double m = n_distinct > rank ? static_cast<double>(n_distinct - rank) : 1.0;
+  const double noise = std::max(0.0, all - explained) / m + all / static_cast<double>(n_distinct) / (m * m);
+  return rank == 0 ? 0.0 : std::max(least, noise / (kUsualSlope * kUsualSlope));
+}
+
+double LinearFit::share_within(std::span<const Interval> box) const {
+  double up = 0.0, down = 0.0;
+  for (const std::size_t d : active_) {
+    const double to_low = slopes_[d] * (box[d].low - centre_[d]), to_high = slopes_[d] * (box[d].high - centre_[d]);
+    up += std::max(to_low, to_high);
+    down -= std::min(to_low, to_high);
   }
-  remove_span(null_space, w);
-  for (std::size_t j = 0; j < k; ++j) {
-    result[active[j]] = w[j];
-    result.back() -= w[j] * centred[j].mean;
+  const double reach = kReach * (spread_.range.high - spread_.range.low);
+  const double room_up = spread_.range.high - mean_ + reach, room_down = mean_ - spread_.range.low + reach;
+  double share = 1.0;
+  if (up > room_up) share = room_up / up;
+  if (down > room_down) share = std::min(share, room_down / down);
+  return share;
+}
+
+void LinearFit::append_model(double share, std::vector<double>& coefficients) const {
+  double intercept = mean_;
+  for (std::size_t d = 0; d < slopes_.size(); ++d) {
+    const double slope = share * slopes_[d];
+    coefficients.push_back(slope);
+    if (slope != 0.0) intercept -= slope * centre_[d];
   }
-  return result;
+  coefficients.push_back(intercept);
 }
 
 }  // namespace policyforest

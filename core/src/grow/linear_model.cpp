@@ -81,11 +81,12 @@ double LinearModel::residual(const Moments& moments) const {
   return std::max(0.0, gram_[width * width - 1]);
 }
 
-bool LinearModel::settled(const Rows& rows) {
+bool LinearModel::settled(const Rows& rows, std::span<const Interval> box) {
   const double width = standardise(rows, samples_.y(rows));
   const double total_weight = total_[0];
   const double residual_variance = residual(total_) / total_weight;
-  if (residual_variance <= kResolution || residual_variance * (width * width) < min_variance_) return true;
+  const bool fits = residual_variance <= kResolution || residual_variance * (width * width) < min_variance_;
+  if (fits && fit_leaf(rows, box) == 1.0) return true;
   if (samples_.scored_apart()) standardise(rows, samples_.score(rows));
   return false;
 }
@@ -104,12 +105,16 @@ double LinearModel::score(const Rows& rows, std::size_t d, double split, std::si
   return -(residual(lower_) + residual(upper_));
 }
 
-void LinearModel::make_leaf(const Rows& rows, Node& node, std::vector<double>& coefficients) const {
-  std::vector<const double*> columns(n_inputs_);
-  for (std::size_t d = 0; d < n_inputs_; ++d) columns[d] = samples_.input(rows, d);
-  const auto model = fit_linear(columns, samples_.y(rows), samples_.weight(rows), rows.size());
+double LinearModel::fit_leaf(const Rows& rows, std::span<const Interval> box) {
+  for (std::size_t d = 0; d < n_inputs_; ++d) columns_[d] = samples_.input(rows, d);
+  leaf_.fit(columns_, samples_.y(rows), samples_.weight(rows), rows.size(), samples_.sorted_input());
+  return leaf_.share_within(box);
+}
+
+void LinearModel::make_leaf(const Rows& rows, std::span<const Interval> box, Node& node,
+                            std::vector<double>& coefficients) {
   node = {0.0, static_cast<std::int32_t>(coefficients.size() / (n_inputs_ + 1)), -1};
-  coefficients.insert(coefficients.end(), model.begin(), model.end());
+  leaf_.append_model(fit_leaf(rows, box), coefficients);
 }
 
 }  // namespace policyforest

@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "grow/interval_stack.hpp"
 #include "grow/leaf_models.hpp"
 #include "grow/sample_columns.hpp"
 #include "grow/small_subtree.hpp"
@@ -27,7 +28,7 @@ class TreeGrower {
       : data_(data), parameters_(parameters), cancel_(cancel),
         kernels_(parameters.kernels ? *parameters.kernels : kernels()), samples_(root, kernels_),
         model_(samples_, parameters, model_args...), draw_(parameters, data.n_inputs),
-        small_(parameters, data.n_inputs, kernels_), ranges_(data.n_inputs) {}
+        small_(parameters, data.n_inputs, kernels_) {}
 
   Tree operator()(std::size_t number) {
     RandomStream random(parameters_.seed, number);
@@ -63,10 +64,6 @@ class TreeGrower {
     Sums lower;
     bool found = false;
   };
-  // Thresholds of an input that a node can have lie in [low, high); so do those of its descendants.
-  struct Range {
-    double low, high;
-  };
 
   bool small(const Rows& rows) const {
     return kConstant && !data_.weight && rows.size() <= SmallSubtree::kMaxSamples &&
@@ -95,34 +92,54 @@ class TreeGrower {
         all_ranges_.push_back({summary.min, summary.max});
       }
     }
-    ranges_ = all_ranges_;
-    waiting_ranges_.clear();
+    ranges_.restart(all_ranges_);
+    if constexpr (!kConstant) boxes_.restart(data_box(cuts));
     push({0, all, model_.sums(all)});
   }
 
-  // A task waits with a copy of the ranges as they are now.
+  // The ranges of all samples, and whole circles.
+  std::vector<Interval> data_box(const std::vector<double>& cuts) const {
+    std::vector<Interval> box = all_ranges_;
+    for (std::size_t d = 0; d < cuts.size(); ++d) {
+      const double length = parameters_.periods[d].hi - parameters_.periods[d].lo;
+      if (length > 0.0) box[d] = {cuts[d], cuts[d] + length};
+    }
+    return box;
+  }
+
+  // A task waits with a copy of the intervals as they are now.
   void push(const Task& task) {
     tasks_.push_back(task);
-    waiting_ranges_.insert(waiting_ranges_.end(), ranges_.begin(), ranges_.end());
+    ranges_.push();
+    if constexpr (!kConstant) boxes_.push();
   }
   Task pop() {
     const Task task = tasks_.back();
     tasks_.pop_back();
-    const auto from = waiting_ranges_.end() - static_cast<std::ptrdiff_t>(ranges_.size());
-    std::copy(from, waiting_ranges_.end(), ranges_.begin());
-    waiting_ranges_.erase(from, waiting_ranges_.end());
+    ranges_.pop();
+    if constexpr (!kConstant) boxes_.pop();
     return task;
+  }
+
+  bool settled(const Task& task) {
+    if constexpr (kConstant)
+      return model_.settled(task.rows, task.sums);
+    else
+      return model_.settled(task.rows, boxes_.now());
+  }
+
+  void make_leaf(const Task& task) {
+    if constexpr (kConstant)
+      model_.make_leaf(task.rows, task.sums, nodes_[task.node], coefficients_);
+    else
+      model_.make_leaf(task.rows, boxes_.now(), nodes_[task.node], coefficients_);
   }
 
   void grow_node(const Task& task, RandomStream& random) {
     const Rows& rows = task.rows;
-    const bool settled = model_.settled(rows, task.sums);
     Split split;
-    if (!settled && rows.size() >= 2 * parameters_.min_samples_leaf) split = best_split(task, random);
-    if (!split.found) {
-      model_.make_leaf(rows, task.sums, nodes_[task.node], coefficients_);
-      return;
-    }
+    if (!settled(task) && rows.size() >= 2 * parameters_.min_samples_leaf) split = best_split(task, random);
+    if (!split.found) return make_leaf(task);
     Rows lower, upper;
     samples_.partition(rows, split.feature, split.threshold, split.n_lower, lower, upper);
     const std::size_t child = nodes_.size();
@@ -130,12 +147,24 @@ class TreeGrower {
       throw std::invalid_argument("X: too many samples for one tree; raise min_samples_leaf");
     nodes_[task.node] = {split.threshold, static_cast<std::int32_t>(child), static_cast<std::int32_t>(split.feature)};
     nodes_.resize(child + 2);
-    Range& range = ranges_[split.feature];
-    const Range whole = range;
-    range.low = std::max(whole.low, split.threshold);
-    push({child + 1, upper, model_.sums(upper)});
-    range = {whole.low, std::min(whole.high, split.threshold)};
-    push({child, lower, split.lower});
+    const Task lower_task{child, lower, split.lower}, upper_task{child + 1, upper, model_.sums(upper)};
+    push_children(lower_task, upper_task, split);
+  }
+
+  void push_children(const Task& lower, const Task& upper, const Split& split) {
+    const std::size_t d = split.feature;
+    const Interval range = ranges_[d];
+    ranges_[d].low = std::max(range.low, split.threshold);
+    if constexpr (kConstant) {
+      push(upper);
+    } else {
+      const Interval box = boxes_[d];
+      boxes_[d].low = split.threshold;
+      push(upper);
+      boxes_[d] = {box.low, split.threshold};
+    }
+    ranges_[d] = {range.low, std::min(range.high, split.threshold)};
+    push(lower);
   }
 
   Split best_split(const Task& task, RandomStream& random) {
@@ -156,7 +185,7 @@ class TreeGrower {
   // with n_min = 1 weights the same as repeated samples.
   bool draw_split(const Task& task, Split& split, RandomStream& random) {
     const std::size_t n_min = parameters_.min_samples_leaf, n = task.rows.size();
-    Range& range = ranges_[split.feature];
+    Interval& range = ranges_[split.feature];
     const auto draw_and_score = [&] {
       if (!draw_.threshold(split.feature, range.low, range.high, split.threshold, random)) return false;
       split.score = model_.score(task.rows, task.sums, split.feature, split.threshold, split.n_lower, split.lower);
@@ -172,7 +201,7 @@ class TreeGrower {
     return draw_and_score();
   }
 
-  void order_statistics(const double* v, std::size_t n, Range& range) {
+  void order_statistics(const double* v, std::size_t n, Interval& range) {
     const std::size_t rank = parameters_.min_samples_leaf;
     if (rank <= kMaxListedRank) return kernels_.order_statistics(v, n, rank, range.low, range.high);
     scratch_.assign(v, v + n);
@@ -208,7 +237,9 @@ class TreeGrower {
   std::vector<Node> nodes_;
   std::vector<double> coefficients_, scratch_;
   std::vector<Task> tasks_;
-  std::vector<Range> ranges_, waiting_ranges_, all_ranges_;  // of the node at work; of all waiting tasks; of the root
+  std::vector<Interval> all_ranges_;
+  IntervalStack ranges_;  // thresholds that a node and its descendants can have lie in [low, high)
+  IntervalStack boxes_;   // a node's part of the data's box; for linear leaves alone
 };
 
 }  // namespace policyforest

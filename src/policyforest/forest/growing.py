@@ -50,7 +50,7 @@ def grow_forest(
         max_features: k, the distinct inputs tried at a node; None: all of them.
         min_samples_leaf: n_min, the fewest samples in a leaf; None: ln N for constant leaves, D ln N for linear ones.
         min_variance: V_min, nodes whose model leaves less residual variance are not split.
-        leaf_model: "constant" (PWC, the mean) or "linear" (PWL, least squares with intercept).
+        leaf_model: "constant" (PWC, the mean) or "linear" (PWL, least squares with a penalty on steep slopes).
         sample_weight: One weight >= 0 per sample; samples of weight 0 count as absent.
         score: What splits are chosen by: y, "asinh" of y (a few large outliers do not dominate) or a function of y.
         grid: For an input, the number of steps of its box that thresholds are drawn from (see `Forest.best_action`).

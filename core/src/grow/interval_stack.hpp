@@ -1,0 +1,33 @@
+// An interval per input: of the node at work, and on a stack of the nodes that wait.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "policyforest/grow/least_squares.hpp"
+
+namespace policyforest {
+
+class IntervalStack {
+ public:
+  void restart(const std::vector<Interval>& whole) {
+    now_ = whole;
+    waiting_.clear();
+  }
+  // Keeps a copy of the intervals; pop brings the newest back.
+  void push() { waiting_.insert(waiting_.end(), now_.begin(), now_.end()); }
+  void pop() {
+    const auto from = waiting_.end() - static_cast<std::ptrdiff_t>(now_.size());
+    std::copy(from, waiting_.end(), now_.begin());
+    waiting_.erase(from, waiting_.end());
+  }
+  Interval& operator[](std::size_t d) { return now_[d]; }
+  std::span<const Interval> now() const { return now_; }
+
+ private:
+  std::vector<Interval> now_, waiting_;
+};
+
+}  // namespace policyforest

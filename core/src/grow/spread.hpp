@@ -1,0 +1,16 @@
+// How far all samples of a forest spread: the units in which linear leaves measure slopes and noise.
+#pragma once
+
+#include <vector>
+
+#include "grow/sample_columns.hpp"
+#include "policyforest/grow/grow.hpp"
+#include "policyforest/grow/least_squares.hpp"
+
+namespace policyforest {
+
+// `periods` as in GrowParameters. The samples are read in the order of the root, which does not depend on whether the
+// caller had sorted them.
+Spread spread_of(const RootColumns& samples, const std::vector<Period>& periods);
+
+}  // namespace policyforest
