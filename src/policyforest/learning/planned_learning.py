@@ -24,7 +24,11 @@ from policyforest.learning.dynamics.dynamics_model import DynamicsModel, Known
 from policyforest.learning.fitted_policy import FittedPolicyForest
 from policyforest.learning.fitted_q import FittedQIteration
 from policyforest.learning.improvement.linear_quadratic import linear_quadratic_policy
-from policyforest.learning.improvement.rollout_improvement import Improvement, RolloutImprovement
+from policyforest.learning.improvement.rollout_improvement import (
+    Improvement,
+    RolloutImprovement,
+    certainly_better,
+)
 from policyforest.learning.improvement.rollouts import ModelRollouts
 from policyforest.learning.improvement.starts import best_constant
 
@@ -33,6 +37,8 @@ Q_DIMENSIONS = 4
 # Members of the ensemble that policies are made with, and the first of those that only compare them.
 MEMBERS, FIRST_JUDGE = 4, 100
 JUDGED = 200
+# Candidates in the order in which they are trusted: the system's own controller first, then what the samples say.
+TRUSTED = ("baseline", "fpf-pwl", "linear-quadratic", "constant")
 
 
 class PlanningWarning(UserWarning):
@@ -139,22 +145,21 @@ class _Contest:
     def run(self) -> PlannedPolicy:
         """Makes the candidates, improves the best of them, and picks the winner."""
         policies = self._first_candidates()
-        states = self._judged_states(list(policies.values()))
-        values = {name: self._values(policy, states, 0) for name, policy in policies.items()}
-        best = max(values, key=lambda name: float(values[name].mean()))
-        self.how._tell(f"improving {best} by rollouts")
-        improvement = self.improver.improve(self.model, policies[best], self.rollouts)
+        states = self._judged_states()
+        start = _champion({name: self._values(policy, states, 0) for name, policy in policies.items()})
+        self.how._tell(f"improving {start} by rollouts")
+        improvement = self.improver.improve(self.model, policies[start], self.rollouts)
         if improvement.improved:
             policies["improved"] = improvement.policy
         values = {name: self._values(policy, states, FIRST_JUDGE) for name, policy in policies.items()}
-        winner = max(values, key=lambda name: float(values[name].mean()))
-        table = self._table(values)
-        note = self._note(winner, values)
+        winner = "improved" if improvement.improved else start
+        if winner != "constant" and not (values[winner] - values["constant"]).mean() > 0:
+            winner = "constant"
+        table, note = self._table(values), self._note(winner, values)
         if note:
             warnings.warn(note, PlanningWarning, stacklevel=4)
-        return PlannedPolicy(
-            self._labelled(policies[winner], winner, table), winner, table, self.model, improvement, note
-        )
+        policy = self._labelled(policies[winner], winner, table)
+        return PlannedPolicy(policy, winner, table, self.model, improvement, note)
 
     def _first_candidates(self) -> dict[str, Any]:
         n_steps = 2 * self.improver.n_steps
@@ -168,20 +173,9 @@ class _Contest:
             found["fpf-pwl"] = self.how.fitted_policy(self.data, self.model, self.seed)
         return found
 
-    def _judged_states(self, policies: list[Any]) -> Floats:
-        """Half of them where episodes begin, half where the candidates go from there."""
-        passed = [self.starts]
-        for b, policy in enumerate(policies):
-            starts = self.starts[self.rng.integers(len(self.starts), size=20)]
-            n_steps, member = self.improver.n_steps, b % MEMBERS
-            passed.append(
-                self.rollouts.visited(
-                    policy, starts, n_steps=n_steps, seed=self.seed + b, member=member, action_noise=0.0
-                )
-            )
-        there = np.concatenate(passed)
-        first = self.starts[self.rng.integers(len(self.starts), size=JUDGED // 2)]
-        return np.concatenate([first, there[self.rng.integers(len(there), size=JUDGED // 2)]])
+    def _judged_states(self) -> Floats:
+        """Where episodes begin: what a policy is worth there is what counts."""
+        return self.starts[self.rng.integers(len(self.starts), size=JUDGED)]
 
     def _values(self, policy: Any, states: Floats, first_member: int) -> Floats:
         members = range(first_member, first_member + MEMBERS)
@@ -214,6 +208,16 @@ class _Contest:
             return policy
         told = {"discount": self.how.discount, "winner": winner, "candidates": {c.name: c.value for c in table}}
         return policy.with_info(replace(info, settings={**info.settings, **told}, n_samples=len(self.data)))
+
+
+def _champion(values: dict[str, Floats]) -> str:
+    """The candidate to start from: one later in the order of trust, only if it is certainly better."""
+    order = [name for name in TRUSTED if name in values]
+    best = order[0]
+    for name in order[1:]:
+        if certainly_better(values[name] - values[best]):
+            best = name
+    return best
 
 
 def learn(

@@ -159,9 +159,7 @@ class _Search:
         if policy is start:
             return Improvement(start, False, 0.0, history)
         gains = np.concatenate([self.judge(policy, s) - self.judge(start, s) for s in (11, 12)], axis=1)
-        by_member = gains.mean(axis=1)
-        certain = _better(gains, 2.0) and gains.mean() > by_member.std(ddof=min(1, len(by_member) - 1))
-        if not certain:
+        if not certainly_better(gains):
             return Improvement(start, False, float(gains.mean()), history)
         settings = plain_settings(self.how) | {"rounds": len(history), "gain": float(gains.mean())}
         info = replace(policy.info, method="rollout-improvement", settings=settings)
@@ -275,3 +273,10 @@ class _Search:
 def _better(gains: Floats, t: float) -> bool:
     """Whether gains (members, states) are positive for every member, and in the mean by `t` standard errors."""
     return bool(gains.mean(axis=1).min() > 0 and gains.mean() > t * gains.std() / np.sqrt(gains.size))
+
+
+def certainly_better(gains: Floats) -> bool:
+    """Whether gains (members, states) are positive for every member, and in the mean by two standard errors and by more
+    than they differ between members: what members agree on may still be an error that they share."""
+    by_member = gains.mean(axis=1)
+    return _better(gains, 2.0) and bool(gains.mean() > by_member.std(ddof=min(1, len(by_member) - 1)))
