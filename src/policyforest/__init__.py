@@ -22,6 +22,13 @@ from policyforest.learning.fitted_policy import FittedPolicyForest
 from policyforest.learning.fitted_q import FittedQIteration
 from policyforest.learning.improvement.rollout_improvement import Improvement, ImprovementRound, RolloutImprovement
 from policyforest.learning.offline_evaluation import CoverageWarning, OfflineEvaluation, evaluate_offline
+from policyforest.learning.planned_learning import (
+    CandidateValue,
+    PlannedLearning,
+    PlannedPolicy,
+    PlanningWarning,
+    learn,
+)
 from policyforest.learning.q_function import QFunction
 from policyforest.learning.q_history import QIteration
 from policyforest.policy.explanation import Explanation
@@ -34,6 +41,7 @@ from policyforest.policy.policy_info import PolicyInfo
 __all__ = [
     "ActionRange",
     "BestActions",
+    "CandidateValue",
     "Check",
     "Columns",
     "CoverageWarning",
@@ -54,6 +62,9 @@ __all__ = [
     "LogWarning",
     "MultiResolutionExploration",
     "OfflineEvaluation",
+    "PlannedLearning",
+    "PlannedPolicy",
+    "PlanningWarning",
     "Policy",
     "PolicyInfo",
     "QFunction",
@@ -69,6 +80,7 @@ __all__ = [
     "evaluate",
     "evaluate_offline",
     "grow_forest",
+    "learn",
     "load",
     "read_log",
     "read_transitions",
