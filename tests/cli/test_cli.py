@@ -477,3 +477,11 @@ def test_flags_and_lists_may_be_repeated() -> None:
     result = CliRunner().invoke(main, ["data", "none.csv", "--angle", "a", "--angle", "b", "--json", "--json"])
     assert "given" not in result.stderr
     assert "none.csv" in result.stderr
+
+
+def test_learn_plans_with_a_model_by_name(tmp_path: Path) -> None:
+    out = tmp_path / "planned.pforest"
+    run("learn", "double-integrator", "--episodes", "20", "--method", "plan", "-o", out)
+    policy = load(out)
+    assert policy.info.settings["winner"] in ("improved", "fpf-pwl", "linear-quadratic", "constant")
+    assert pf.evaluate(policy, "policyforest/DoubleIntegrator-v0", episodes=1, seed=3).mean > -10

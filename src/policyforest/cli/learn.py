@@ -31,7 +31,7 @@ from policyforest.cli.output import (
 from policyforest.cli.problem_argument import ProblemName
 from policyforest.data.transitions import Transitions
 from policyforest.environments.named_problems import named_problem
-from policyforest.learning.methods import BASELINES, METHODS, Learned, Learner, with_problem
+from policyforest.learning.methods import METHODS, WITHOUT_Q, Learned, Learner, with_problem
 from policyforest.learning.q_history import QIteration
 from policyforest.policy.policy_files import SUFFIX
 
@@ -133,7 +133,7 @@ def _observed_learner(
 
 
 def _fit(learner: Learner, transitions: Transitions, shown: ProgressDisplay) -> Learned:
-    if learner.method in BASELINES:
+    if learner.method in WITHOUT_Q:
         shown.stage(f"learning by {learner.method}")
     else:
         shown.iterations(learner.learners[0])

@@ -2,6 +2,7 @@
 
 | name | what it is |
 |---|---|
+| ``plan`` | planning with a learned model (`PlannedLearning`) |
 | ``fpf-pwl`` | Fitted Policy Forest with linear leaves |
 | ``fpf-pwc`` | Fitted Policy Forest with constant leaves |
 | ``fqi`` | Fitted Q Iteration, the action found by an arg max at every step |
@@ -26,16 +27,19 @@ from policyforest.data.transitions import Transitions
 from policyforest.environments.named_problems import named_problem
 from policyforest.learning.fitted_policy import FittedPolicyForest
 from policyforest.learning.fitted_q import FittedQIteration
+from policyforest.learning.planned_learning import PlannedLearning
 from policyforest.learning.presets import paper
 from policyforest.learning.q_function import QFunction
 from policyforest.learning.q_history import QIteration
 from policyforest.learning.q_progress import QProgress
 from policyforest.policy.policy_info import PolicyInfo
 
-METHODS = ("fpf-pwl", "fpf-pwc", "fqi", "bas", "fqi-discrete")
+METHODS = ("plan", "fpf-pwl", "fpf-pwc", "fqi", "bas", "fqi-discrete")
 LEAF_MODELS: dict[str, Literal["constant", "linear"]] = {"fpf-pwl": "linear", "fpf-pwc": "constant"}
 BASELINES = ("bas", "fqi-discrete")
 """The methods of the package `baselines`, which registers how they learn"""
+WITHOUT_Q = ("plan", *BASELINES)
+"""The methods that show no Q iterations, take no preset and keep no checkpoints"""
 
 
 class LearnedPolicy(Protocol):
@@ -91,14 +95,17 @@ class Learner:
         one_of("method", self.method, METHODS)
         if self.preset is not None:
             one_of("preset", self.preset, ("paper",))
-            if self.method in BASELINES:
+            if self.method in WITHOUT_Q:
                 raise ValueError(f"preset: is {self.preset!r}, must be left out with the method {self.method!r}")
-        if self.checkpoint_dir is not None and self.method in BASELINES:
+        if self.checkpoint_dir is not None and self.method in WITHOUT_Q:
             raise ValueError(f"checkpoint_dir: goes with Fitted Q Iteration, must be left out with {self.method!r}")
 
     def fit(self, data: Transitions, q: QFunction | None = None) -> Learned:
         """Learns from samples; a Q function that the same settings gave before is not learned again."""
-        learned = self._fit_baseline(data) if self.method in BASELINES else self._fit_forest(data, q)
+        if self.method == "plan":
+            learned = self._fit_planned(data)
+        else:
+            learned = self._fit_baseline(data) if self.method in BASELINES else self._fit_forest(data, q)
         return replace(learned, policy=with_problem(learned.policy, named_problem(self.problem).id))
 
     @cached_property
@@ -124,6 +131,11 @@ class Learner:
         middle = time.perf_counter()
         policy = q.policy() if self.method == "fqi" else policy_learner.fit(q)
         return Learned(policy, q, middle - started, time.perf_counter() - middle)
+
+    def _fit_planned(self, data: Transitions) -> Learned:
+        started = time.perf_counter()
+        planned = PlannedLearning(self.gamma, random_state=self.seed, n_jobs=self.n_jobs).fit(data)
+        return Learned(planned.policy, None, 0.0, time.perf_counter() - started)
 
     def _fit_baseline(self, data: Transitions) -> Learned:
         started = time.perf_counter()
