@@ -38,6 +38,14 @@ def test_finished_cells_are_not_computed_again(tmp_path):
     assert [r["fqi"]["return"] for r in small().results(tmp_path)] == [0, 1, 4, 109, 116, 125]
 
 
+def test_seeds_count_from_the_first_one(tmp_path):
+    late = replace(small(), first_seed=10)
+    run_studies([small(), late], tmp_path, scale="quick", workers=1)
+    assert list(late.by_seed(tmp_path, "quick")) == [10, 11, 12]
+    assert late.missing(tmp_path, "paper") == [13, 14, 15]
+    assert list(small().by_seed(tmp_path, "quick")) == [0, 1, 2]
+
+
 def test_any_number_of_workers_gives_the_same_cells(tmp_path):
     for workers in (1, 2):
         run_studies([small(), small("more", base=7)], tmp_path / str(workers), scale="quick", workers=workers)

@@ -20,10 +20,10 @@ from policyforest.forest.executors import Executor, Processes, Threads
 from policyforest.paper.cell_checks import CellResult, cell_seed, check_result
 from policyforest.paper.json_lines import StoredObject, put_objects, read_objects
 
-EXTRAS = {"compare": ("torch", "stable_baselines3")}
+EXTRAS = {"compare": ("torch", "stable_baselines3"), "mujoco": ("mujoco",)}
 """What an extra brings, as far as studies need it"""
 
-CellKind = Literal["returns", "times", "limits", "portraits", "comparisons"]
+CellKind = Literal["returns", "times", "limits", "portraits", "comparisons", "plans"]
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Short:
 
 @dataclass(frozen=True)
 class Study:
-    """A named set of cells: `run(seed)` for seeds below the scale's number gives one result each."""
+    """A named set of cells: `run(seed)` for as many seeds as the scale has gives one result each."""
 
     name: str
     title: str
@@ -55,6 +55,12 @@ class Study:
     """The extra whose libraries its cells need to be computed; they can be seen without"""
     on_request: bool = False
     """Whether it needs more than this package, and is left out of "all" """
+    first_seed: int = 0
+    """Seeds count from here; settings that were chosen on earlier seeds are judged on these"""
+
+    def all_seeds(self, scale: str) -> range:
+        """The seeds of its cells."""
+        return range(self.first_seed, self.first_seed + self.seeds[scale])
 
     def file(self, out: Path, scale: str = "paper") -> Path:
         """Where its cells are stored under `out`, one per line."""
@@ -70,7 +76,7 @@ class Study:
     def missing(self, out: Path, scale: str) -> list[int]:
         """The seeds that are still to be computed."""
         stored = self._read(out, scale, self.seed_of)
-        return [seed for seed in range(self.seeds[scale]) if seed not in stored]
+        return [seed for seed in self.all_seeds(scale) if seed not in stored]
 
     def computable(self) -> bool:
         """Whether the libraries are installed that its cells need."""
@@ -97,12 +103,12 @@ class Study:
 
         def checked_seed(content: Any) -> int:
             seed = self.seed_of(content)
-            if seed < self.seeds[scale]:
+            if seed in self.all_seeds(scale):
                 check_result(content, self.kind, self.methods)
             return seed
 
         found = self._read(out, scale, checked_seed)
-        return {seed: found[seed] for seed in sorted(found) if seed < self.seeds[scale]}
+        return {seed: found[seed] for seed in sorted(found) if seed in self.all_seeds(scale)}
 
     def seed_of(self, content: Any) -> int:
         """The seed of a stored cell; `ValueError` where it is none of this study."""
