@@ -12,7 +12,7 @@ NUMBERS = {"return": -1.0, "steps": 1.0, "action_us": 1.0, "q_seconds": 1.0, "po
 def write_cell(out: Path, study: str, seed: int, result: dict[str, Any], scale: str = "paper") -> Path:
     """Keeps a result; methods and numbers of methods that it lacks are filled in."""
     whole, kind = dict(result), STUDIES[study].kind
-    if kind in ("returns", "times"):
+    if kind in ("returns", "times", "plans"):
         whole = {method: NUMBERS | result.get(method, {}) for method in (*STUDIES[study].methods, *result)}
     return write_line(out, study, json.dumps({"study": study, "seed": seed, "result": whole}), scale)
 

@@ -9,13 +9,23 @@ from policyforest.paper import (
     engine_studies,
     limit_studies,
     online_studies,
+    planning_studies,
     portrait_studies,
     sac_studies,
     time_studies,
 )
 from policyforest.paper.studies import Study, run_studies
 
-ROOMS = (batch_studies, online_studies, engine_studies, time_studies, limit_studies, portrait_studies, sac_studies)
+ROOMS = (
+    batch_studies,
+    online_studies,
+    engine_studies,
+    time_studies,
+    limit_studies,
+    portrait_studies,
+    sac_studies,
+    planning_studies,
+)
 STUDIES: dict[str, Study] = {name: study for room in ROOMS for name, study in room.STUDIES.items()}
 """All studies by their names."""
 

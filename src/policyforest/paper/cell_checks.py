@@ -11,7 +11,11 @@ CellResult = Mapping[str, Any]
 LARGEST = 1e100
 """Numbers beyond it would overflow in sums and squares"""
 # What a cell of each kind holds for each of its methods; and what it holds besides.
-METHOD_KEYS = {"returns": ("return", "steps"), "times": ("action_us", "q_seconds", "policy_seconds")}
+METHOD_KEYS = {
+    "returns": ("return", "steps"),
+    "times": ("action_us", "q_seconds", "policy_seconds"),
+    "plans": ("return", "steps"),
+}
 KEYS: dict[str, dict[str, type | tuple[type, ...]]] = {
     "limits": {"problem": str, "return": (int, float), "steps": (int, float)},
     "portraits": {"problem": str, "how": str, "samples": int, "maps": dict, "episode": dict},
@@ -20,6 +24,8 @@ KEYS: dict[str, dict[str, type | tuple[type, ...]]] = {
 LISTS = ("returns", "training_returns")
 """What a trial that explores keeps of its policies and of its episodes"""
 CURVE_KEYS = ("steps", "return", "train_seconds")
+PLAN_KEYS = ("kept", "cpu_seconds", "peak_mb")
+"""What the row "planned" of a plan holds besides its return"""
 
 
 def cell_seed(content: Any, study: str) -> int:
@@ -68,6 +74,8 @@ def _require_keys(result: dict[str, Any], kind: str, methods: tuple[str, ...]) -
                 _require(_numbers(rows[0].get(name)), f"its {method!r} has no list {name!r}")
         rows = [row for key, row in result.items() if key != "samples"]
         _require_numbers(rows, () if "plan" in result else METHOD_KEYS[kind], "methods")
+    if kind == "plans":
+        _require_numbers([result["planned"]], PLAN_KEYS, "plans")
 
 
 def _numbers(value: Any) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from policyforest.paper import STUDIES, batch_studies, engine_studies, sac_studies, time_studies
+from policyforest.paper import STUDIES, batch_studies, engine_studies, planning_studies, sac_studies, time_studies
 from policyforest.paper.studies import Study
 
 
@@ -158,6 +158,14 @@ EXHIBITS = {
             "",
             tuple(engine_studies.STUDIES),
             "engine_table",
+            "table",
+        ),
+        Exhibit(
+            "table-planning",
+            "Planning with a learned model, compared with where it started, with the limits and with what is required",
+            "",
+            (*planning_studies.STUDIES, "limits"),
+            "planning_table",
             "table",
         ),
         Exhibit(

@@ -1,0 +1,227 @@
+"""Planning with a learned model, judged on problems with known limits: what a cell of each study computes.
+
+A cell learns a policy from random samples, as `plan` does it, and evaluates it on the same episodes as the policy that
+the improvement started from. Seeds begin at 1000: no setting was chosen on them.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+
+from policyforest.data.transitions import Transitions
+from policyforest.environments.collection import collect
+from policyforest.environments.evaluation import Evaluation, evaluate
+from policyforest.environments.named_problems import named_problem
+from policyforest.learning.dynamics.dynamics_forest import DynamicsForest
+from policyforest.learning.fitted_policy import FittedPolicyForest
+from policyforest.learning.fitted_q import FittedQIteration
+from policyforest.learning.improvement.rollout_improvement import Improvement, RolloutImprovement
+from policyforest.learning.improvement.simple_policies import constant_policy, middle_action
+from policyforest.paper import angle_pendulum, linear_quadratic
+from policyforest.paper.batch_studies import EVALUATION_SEED, gather
+from policyforest.paper.linear_quadratic import LinearQuadratic
+from policyforest.paper.studies import Study
+from policyforest.policy.policy import Policy
+
+FIRST_SEED = 1_000
+# Fitted Q Iteration's arg max is exact and fast up to these dimensions; beyond, improvement starts from a constant.
+MOST_STATES, MOST_ACTIONS = 4, 1
+
+
+@dataclass(frozen=True)
+class PlannedPolicy:
+    """A learned policy, and the one that its improvement started from."""
+
+    policy: Policy
+    start: Policy
+    kept: bool
+    """Whether the improvement was kept; else `policy` is `start`"""
+    winner: str
+    """The candidate that became the policy"""
+
+
+def plan(data: Transitions, discount: float, seed: int) -> PlannedPolicy:
+    """Learns a policy from samples: a model, a start policy, and its improvement in the model."""
+    model = DynamicsForest(random_state=seed).fit(data)
+    start = _start(data, discount, seed)
+    result = RolloutImprovement(discount=discount, random_state=seed).improve(model, start)
+    return PlannedPolicy(result.policy, start, result.improved, _winner(result))
+
+
+def _start(data: Transitions, discount: float, seed: int) -> Policy:
+    if data.states.shape[1] <= MOST_STATES and data.actions.shape[1] <= MOST_ACTIONS:
+        q_learner = FittedQIteration(discount, random_state=seed)
+        return FittedPolicyForest(q_learner=q_learner, random_state=seed).fit(data)
+    return constant_policy(data, middle_action(data))
+
+
+def _winner(result: Improvement) -> str:
+    taken = [round_ for round_ in result.history if round_.taken]
+    if not result.improved:
+        return "start"
+    share = taken[-1].leaf_share
+    return f"linear, round {taken[-1].round}" if share is None else f"leaves of {share:g}, round {taken[-1].round}"
+
+
+def measured_plan(data: Transitions, discount: float, seed: int) -> tuple[PlannedPolicy, dict[str, Any]]:
+    """A plan, and what the cell's row "planned" says about it besides the return."""
+    _forget_peak_memory()
+    started = time.process_time()
+    made = plan(data, discount, seed)
+    seconds = time.process_time() - started
+    return made, {"kept": made.kept, "winner": made.winner, "cpu_seconds": seconds, "peak_mb": _peak_memory()}
+
+
+def _forget_peak_memory() -> None:
+    """Workers compute many cells: on Linux the peak is set back, elsewhere it is that of the process so far."""
+    if sys.platform == "linux":
+        try:
+            Path("/proc/self/clear_refs").write_text("5")
+        except OSError:
+            return
+
+
+def _peak_memory() -> float:
+    """Of this process, in MB."""
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
+
+
+def plan_and_evaluate(
+    seed: int,
+    *,
+    problem: str,
+    samples: dict[str, int],
+    episodes: int,
+    make: Callable[[], gym.Env[Any, Any]] | None = None,
+    periodic: Mapping[int, tuple[float, float]] | None = None,
+) -> dict[str, Any]:
+    """A cell: one problem, by its name or made by `make`."""
+    named = named_problem(problem)
+    env = gym.make(named.id) if make is None else make()
+    data = gather(env, samples, seed) if periodic is None else collect(env, **samples, seed=seed, periodic=periodic)
+    made, about = measured_plan(data, named.discount, seed)
+    judged = evaluate(made.policy, env, episodes=episodes, seed=EVALUATION_SEED)
+    before = evaluate(made.start, env, episodes=episodes, seed=EVALUATION_SEED) if made.kept else judged
+    start = _row(before) | {"method": made.start.info.method}
+    return {"samples": len(data), "planned": _row(judged) | about, "start": start}
+
+
+def _row(judged: Evaluation) -> dict[str, Any]:
+    steps, ended = float(judged.lengths.mean()), float(judged.terminals.mean())
+    return {"return": judged.mean, "worst_episode": judged.worst, "steps": steps, "ended": ended}
+
+
+SIZES = tuple((n, m) for n in (2, 4, 6, 8) for m in (1, 2, 3))
+SYSTEMS_PER_SIZE = 10
+LQR_STEPS = 1_000
+
+
+def plan_linear_quadratic(seed: int, *, steps: int = LQR_STEPS) -> dict[str, Any]:
+    """A cell: one random linear-quadratic system. Consecutive seeds have all sizes in turn; returns are discounted."""
+    n, m = SIZES[seed % len(SIZES)]
+    system = LinearQuadratic.draw(n, m, seed)
+    data = system.collect(steps, seed)
+    made, about = measured_plan(data, linear_quadratic.DISCOUNT, seed)
+    optimum = system.cost(system.optimal)
+
+    def row(cost: float) -> dict[str, Any]:
+        return {"return": -cost, "steps": float(linear_quadratic.JUDGED_STEPS), "ratio": cost / optimum}
+
+    return {
+        "samples": len(data),
+        "planned": row(system.cost(made.policy.act_batch)) | about,
+        "start": row(system.cost(made.start.act_batch)) | {"method": made.start.info.method},
+        "nothing": row(system.cost(system.nothing)),
+        "optimum": row(optimum) | {"n": n, "m": m},
+    }
+
+
+PENDULUM_EPISODES = 50
+
+
+def _angle_pendulum_limit(number: int) -> dict[str, Any]:
+    """A cell: what dynamic programming reaches on the evaluation episodes of `planning-pendulum-v1`."""
+    played = angle_pendulum.limit(PENDULUM_EPISODES, EVALUATION_SEED)
+    steps = float(played.lengths.mean())
+    return {"problem": "Pendulum-v1", "return": played.mean, "worst_episode": played.worst, "steps": steps}
+
+
+def _study(
+    name: str, title: str, number: int, seconds: float, run: Callable[[int], dict[str, Any]], **more: Any
+) -> Study:
+    counts, first = {"quick": QUICK, "paper": number}, FIRST_SEED
+    methods = ("planned", "start")
+    return Study(f"planning-{name}", title, run, counts, seconds, "plans", methods, first_seed=first, **more)
+
+
+QUICK = 1
+PLANNED = "planned in a learned model"
+
+
+def _curve_studies() -> list[Study]:
+    made = []
+    for points, number in ((50, 100), (100, 100), (300, 100)):
+        cell = partial(plan_and_evaluate, problem="double-integrator", samples={"episodes": points}, episodes=1)
+        title = f"Double Integrator from (1, 0), {points} random episodes, {PLANNED}"
+        made.append(_study(f"double-integrator-{points}", title, number, 20.0, cell))
+    for mass, problem in (("6kg", "inverted-pendulum-6kg"), ("8kg", "inverted-pendulum")):
+        cell = partial(plan_and_evaluate, problem=problem, samples={"episodes": 100}, episodes=10)
+        title = f"Inverted Pendulum, {mass[0]} kg, 100 random episodes, {PLANNED}"
+        made.append(_study(f"pendulum-{mass}", title, 50, 20.0, cell))
+    return made
+
+
+def _other_studies() -> list[Study]:
+    car = partial(plan_and_evaluate, problem="car-on-the-hill", samples={"uniform": 20_000}, episodes=1)
+    balancing = partial(plan_and_evaluate, problem="InvertedPendulum-v5", samples={"steps": 1_000}, episodes=10)
+    reacher = partial(plan_and_evaluate, problem="Reacher-v5", samples={"steps": 3_000}, episodes=100)
+    swing_up = partial(
+        plan_and_evaluate,
+        problem="Pendulum-v1",
+        samples={"steps": 5_000},
+        episodes=PENDULUM_EPISODES,
+        make=angle_pendulum.AnglePendulum,
+        periodic=angle_pendulum.PERIODIC,
+    )
+    return [
+        _study("car-on-the-hill", f"Car on the Hill, 20,000 uniform samples, {PLANNED}", 200, 60.0, car),
+        _study(
+            "inverted-pendulum-v5", f"InvertedPendulum-v5, 1,000 random steps, {PLANNED}", 20, 20.0, balancing,
+            extra="mujoco",
+        ),
+        _study("reacher-v5", f"Reacher-v5, 3,000 random steps, {PLANNED}", 20, 30.0, reacher, extra="mujoco"),
+        _study("pendulum-v1", f"Pendulum-v1 by its angle, 5,000 random steps, {PLANNED}", 20, 30.0, swing_up),
+    ]  # fmt: skip
+
+
+STUDIES = {
+    study.name: study
+    for study in (
+        _study(
+            "lqr",
+            f"Random linear-quadratic systems of 12 sizes, 1,000 random steps, {PLANNED}",
+            *(SYSTEMS_PER_SIZE * len(SIZES), 15.0),
+            plan_linear_quadratic,
+        ),
+        *_curve_studies(),
+        *_other_studies(),
+        Study(
+            "planning-pendulum-v1-limit",
+            "What dynamic programming with the true equations reaches on Pendulum-v1",
+            _angle_pendulum_limit,
+            {"quick": 1, "paper": 1},
+            seconds=15.0,
+            kind="limits",
+        ),
+    )
+}
