@@ -67,6 +67,8 @@ class PlannedPolicy:
     candidates: tuple[CandidateValue, ...]
     """Best first; empty where planning was not used"""
     model: DynamicsModel = field(repr=False)
+    start: Any = field(repr=False)
+    """The policy that the improvement started from"""
     improvement: Improvement | None = field(repr=False)
     note: str = ""
     """Why planning was not used, or what the result does not beat"""
@@ -116,7 +118,8 @@ class PlannedLearning:
             "held-out samples; the policy comes from Fitted Q Iteration on the samples"
         )
         warnings.warn(note, PlanningWarning, stacklevel=3)
-        return PlannedPolicy(self.fitted_policy(samples, None, seed), "fpf-pwl", (), model, None, note)
+        policy = self.fitted_policy(samples, None, seed)
+        return PlannedPolicy(policy, "fpf-pwl", (), model, policy, None, note)
 
     def fitted_policy(self, samples: Transitions, model: DynamicsModel | None, seed: int) -> Any:
         """The Fitted Policy Forest of the samples, and of samples that the model draws."""
@@ -159,7 +162,7 @@ class _Contest:
         if note:
             warnings.warn(note, PlanningWarning, stacklevel=4)
         policy = self._labelled(policies[winner], winner, table)
-        return PlannedPolicy(policy, winner, table, self.model, improvement, note)
+        return PlannedPolicy(policy, winner, table, self.model, policies[start], improvement, note)
 
     def _first_candidates(self) -> dict[str, Any]:
         n_steps = 2 * self.improver.n_steps

@@ -9,6 +9,7 @@ from __future__ import annotations
 import resource
 import sys
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -21,11 +22,7 @@ from policyforest.data.transitions import Transitions
 from policyforest.environments.collection import collect
 from policyforest.environments.evaluation import Evaluation, evaluate
 from policyforest.environments.named_problems import named_problem
-from policyforest.learning.dynamics.dynamics_forest import DynamicsForest
-from policyforest.learning.fitted_policy import FittedPolicyForest
-from policyforest.learning.fitted_q import FittedQIteration
-from policyforest.learning.improvement.rollout_improvement import Improvement, RolloutImprovement
-from policyforest.learning.improvement.simple_policies import constant_policy, middle_action
+from policyforest.learning.planned_learning import PlannedLearning, PlanningWarning
 from policyforest.paper import angle_pendulum, linear_quadratic
 from policyforest.paper.batch_studies import EVALUATION_SEED, gather
 from policyforest.paper.linear_quadratic import LinearQuadratic
@@ -33,12 +30,10 @@ from policyforest.paper.studies import Study
 from policyforest.policy.policy import Policy
 
 FIRST_SEED = 1_000
-# Fitted Q Iteration's arg max is exact and fast up to these dimensions; beyond, improvement starts from a constant.
-MOST_STATES, MOST_ACTIONS = 4, 1
 
 
 @dataclass(frozen=True)
-class PlannedPolicy:
+class PlannedCell:
     """A learned policy, and the one that its improvement started from."""
 
     policy: Policy
@@ -49,30 +44,15 @@ class PlannedPolicy:
     """The candidate that became the policy"""
 
 
-def plan(data: Transitions, discount: float, seed: int) -> PlannedPolicy:
-    """Learns a policy from samples: a model, a start policy, and its improvement in the model."""
-    model = DynamicsForest(random_state=seed).fit(data)
-    start = _start(data, discount, seed)
-    result = RolloutImprovement(discount=discount, random_state=seed).improve(model, start)
-    return PlannedPolicy(result.policy, start, result.improved, _winner(result))
+def plan(data: Transitions, discount: float, seed: int) -> PlannedCell:
+    """Learns a policy from samples as `pf.learn` does."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PlanningWarning)
+        planned = PlannedLearning(discount, random_state=seed).fit(data)
+    return PlannedCell(planned.policy, planned.start, planned.winner == "improved", planned.winner)
 
 
-def _start(data: Transitions, discount: float, seed: int) -> Policy:
-    if data.states.shape[1] <= MOST_STATES and data.actions.shape[1] <= MOST_ACTIONS:
-        q_learner = FittedQIteration(discount, random_state=seed)
-        return FittedPolicyForest(q_learner=q_learner, random_state=seed).fit(data)
-    return constant_policy(data, middle_action(data))
-
-
-def _winner(result: Improvement) -> str:
-    taken = [round_ for round_ in result.history if round_.taken]
-    if not result.improved:
-        return "start"
-    share = taken[-1].leaf_share
-    return f"linear, round {taken[-1].round}" if share is None else f"leaves of {share:g}, round {taken[-1].round}"
-
-
-def measured_plan(data: Transitions, discount: float, seed: int) -> tuple[PlannedPolicy, dict[str, Any]]:
+def measured_plan(data: Transitions, discount: float, seed: int) -> tuple[PlannedCell, dict[str, Any]]:
     """A plan, and what the cell's row "planned" says about it besides the return."""
     _forget_peak_memory()
     started = time.process_time()
