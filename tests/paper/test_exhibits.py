@@ -51,6 +51,14 @@ def test_a_curve_has_the_mean_of_its_policies_and_the_limit() -> None:
     assert "FPF:PWL in the paper" in labels
 
 
+@pytest.mark.parametrize("told", [0.0, 5.0])
+def test_returns_that_are_no_costs_are_refused_in_words(tmp_path: Path, told: float) -> None:
+    for seed in range(3):
+        write_cell(tmp_path, "pendulum-6kg", seed, {"fpf-pwl": {"return": told}})
+    with pytest.raises(ValueError, match=rf"return: is {told:g}, must be below 0"):
+        figure(EXHIBITS["figure-pendulum-6kg"], Cells(tmp_path))
+
+
 def test_the_paper_s_mark_lies_within_the_axis(tmp_path: Path) -> None:
     for seed in range(3):
         write_cell(tmp_path, "pendulum-6kg", seed, {"fpf-pwl": {"return": -130.0 - seed}})

@@ -51,10 +51,11 @@ PAPER_MARK: dict[str, Any] = {
 def cost_axis(axes: Axes, costs: Floats) -> None:
     """Returns that span a factor of ten and more: -return on a logarithm, upside down, with the returns as labels."""
     ticker = matplotlib().ticker
-    axes.set_yscale("log")
     low, high = float(np.min(costs)), float(np.max(costs))
+    ticks = nice_costs(low, high)
+    axes.set_yscale("log")
     axes.set_ylim(high * 1.25, low / 1.12)
-    axes.yaxis.set_major_locator(ticker.FixedLocator(nice_costs(low, high)))
+    axes.yaxis.set_major_locator(ticker.FixedLocator(ticks))
     axes.yaxis.set_major_formatter(ticker.FuncFormatter(lambda x, _: f"−{x:g}"))
     axes.yaxis.set_minor_locator(ticker.NullLocator())
     axes.grid(axis="y", color=FAINT, lw=0.7)
@@ -63,10 +64,17 @@ def cost_axis(axes: Axes, costs: Floats) -> None:
 
 def nice_costs(low: float, high: float) -> list[float]:
     """Round numbers that cover a range: 1, 1.5, 2, 3, 5, 7 times a power of ten, and finer ones in a short range."""
+    require_cost(low)
     powers = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1)
     fine = (1, 1.1, 1.2, 1.3, 1.4, 1.6, 1.8, 2, 2.2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9)
     every = [m * 10.0**p for p in powers for m in (fine if high < 2 * low else (1, 1.5, 2, 3, 5, 7))]
     return [x for x in every if low / 1.1 <= x <= high * 1.2]
+
+
+def require_cost(cost: float) -> None:
+    """Refuses a return of 0 or above, which has no logarithm."""
+    if cost <= 0.0:
+        raise ValueError(f"return: is {0.0 - cost:g}, must be below 0 to be drawn on a logarithmic axis")
 
 
 def means_and_bars(samples: Sequence[Floats]) -> tuple[Floats, Floats]:

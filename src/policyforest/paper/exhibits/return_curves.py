@@ -8,7 +8,15 @@ import numpy as np
 
 from policyforest._support.arguments import Floats
 from policyforest.paper.batch_studies import ALL, CURVES, Curve
-from policyforest.paper.exhibits.figure_style import LIMIT, LOOKS, PAPER_MARK, Look, cost_axis, means_and_bars
+from policyforest.paper.exhibits.figure_style import (
+    LIMIT,
+    LOOKS,
+    PAPER_MARK,
+    Look,
+    cost_axis,
+    means_and_bars,
+    require_cost,
+)
 from policyforest.paper.finished_cells import Cells
 from policyforest.report.canvas import legend, panels, styled
 
@@ -67,6 +75,7 @@ def draw(cells: Cells, name: str) -> Figure:
 def draw_line(axes: Axes, look: Look, points: dict[int, Floats], shift: float = 1.0) -> list[float]:
     """Means with their 95% intervals; returns the costs that must be seen: of bars of few policies, a part."""
     means, (worse, better) = means_and_bars(list(points.values()))
+    require_cost(-means.max())
     # A mean of few policies that differ a lot can have an interval beyond 0, which a logarithm has not.
     better = np.minimum(better, 0.9 * -means)
     x = shift * np.array(list(points))
