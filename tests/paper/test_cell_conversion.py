@@ -116,6 +116,18 @@ def damage(folder: Path, name: str, text: str) -> None:
     (folder / name).write_text(text)
 
 
+def set_field(folder: Path, name: str, text: str) -> None:
+    """Puts a JSON text into one field of a good cell."""
+    file = folder / "0001.json"
+    file.write_text(file.read_text().replace('"date": "2020-01-02"', f'"{name}": {text}'))
+
+
+def move_away(folder: Path) -> None:
+    """Leaves a symbolic link in the place of the folder."""
+    folder.rename(folder.parent / "elsewhere")
+    folder.symlink_to("elsewhere")
+
+
 @pytest.mark.parametrize(
     ("harm", "told"),
     [
@@ -127,8 +139,15 @@ def damage(folder: Path, name: str, text: str) -> None:
         (partial(damage, name="0001.json", text='{"study": "squares", "seed": 1}'), r"of the study 'squares'"),
         (partial(damage, name="0001.json", text='{"study": "more", "seed": 2}'), r"0001\.json: .*of the seed 2"),
         (partial(damage, name="0001.json", text='{"study": "more", "seed": 1, "result": {}}'), r"no method 'fqi'"),
+        (partial(set_field, name="cpu_seconds", text="NaN"), r"0001\.json: is no finished cell .*the number nan"),
+        (partial(set_field, name="cpu_seconds", text="1e999"), r"0001\.json: is no finished cell .*the number inf"),
+        (partial(set_field, name="cpu_seconds", text="1" + "0" * 400), r"0001\.json: .*the number 1000+…"),
+        (partial(set_field, name="cpu_seconds", text="true"), r"0001\.json: .*its 'cpu_seconds' is of another type"),
+        (partial(set_field, name="date", text="3"), r"0001\.json: .*its 'date' is of another type"),
+        (partial(set_field, name="notes", text='[{"a": -Infinity}]'), r"0001\.json: .*the number -inf"),
         (partial(damage, name="notes.txt", text="mine"), r"notes\.txt: is no cell of more, must be moved elsewhere"),
         (lambda folder: (folder / "0007.json").mkdir(), r"0007\.json: is no cell of more, must be moved elsewhere"),
+        (move_away, r"more: is a symbolic link, must be replaced by the folder"),
     ],
 )
 def test_a_folder_that_is_damaged_or_has_other_files_is_refused_before_anything_changes(
@@ -141,6 +160,15 @@ def test_a_folder_that_is_damaged_or_has_other_files_is_refused_before_anything_
     with pytest.raises(ValueError, match=told):
         convert_old_layout(tmp_path, SQUARES)
     assert [path for path in sorted(tmp_path.rglob("*")) if path.name != ".lock"] == before
+
+
+def test_a_folder_in_the_place_of_a_new_file_is_named_before_anything_changes(tmp_path: Path) -> None:
+    for folder in FOLDERS:
+        write_old(tmp_path, folder, range(3))
+    (tmp_path / "more.jsonl").mkdir()
+    with pytest.raises(IsADirectoryError, match=r"more\.jsonl"):
+        convert_old_layout(tmp_path, SQUARES)
+    assert not (tmp_path / "squares.jsonl").exists()
 
 
 def test_two_different_cells_of_one_seed_are_refused(tmp_path: Path) -> None:

@@ -149,13 +149,22 @@ GOOD = {"fpf-pwl": {"return": -1.0, "steps": 3.0}}
             '{"study": "pendulum-6kg", "seed": 0, "result": {"fpf-pwl": {"return": 1e308, "steps": 1}}}',
             r"the number 1e\+308",
         ),
+        (
+            '{"study": "pendulum-6kg", "seed": 0, "result": {"fpf-pwl": {"return": 1%s, "steps": 1}}}' % ("0" * 400),
+            "the number 1000+…",
+        ),
+        (
+            '{"study": "pendulum-6kg", "seed": 0, "result": {"fpf-pwl": {"return": true, "steps": 1}}}',
+            "no number 'return'",
+        ),
+        (json.dumps({"study": "pendulum-6kg", "seed": 0, "cpu_seconds": "3", "result": GOOD}), "'cpu_seconds' is of"),
         (json.dumps({"study": "pendulum-8kg", "seed": 0, "result": GOOD}), "of the study 'pendulum-8kg'"),
         (json.dumps({"study": "pendulum-6kg", "seed": "1", "result": GOOD}), "of the seed '1'"),
         (json.dumps({"study": "pendulum-6kg", "seed": -1, "result": GOOD}), "of the seed -1"),
         (json.dumps({"study": "pendulum-6kg", "seed": 1, "result": GOOD}), "the second line of 1"),
         ("", "Expecting value"),
     ],
-    ids=range(14),
+    ids=range(17),
 )
 def test_only_what_a_study_would_have_written_is_read(tmp_path, content, told):
     write_cell(tmp_path, "pendulum-6kg", 1, GOOD)
@@ -176,6 +185,9 @@ def test_bytes_that_are_no_text_are_named(tmp_path):
     ("study", "result", "told"),
     [
         ("limits", {"problem": "swing-up", "return": -21.0}, "'steps'"),
+        ("limits", {"problem": "swing-up", "return": True, "steps": 9}, "'return' is missing or of another type"),
+        ("limits", {"problem": "swing-up", "return": 0.0, "steps": 9}, "must be below 0 on swing-up"),
+        ("limits", {"problem": "moon", "return": -1.0, "steps": 9}, "'problem' is 'moon', must be one of"),
         ("portraits", {"problem": "swing-up", "how": "batch", "samples": 1, "maps": []}, "'maps'"),
         ("compare-forest-pendulum-6kg", {"curve": [], "action_us": 1.0, "bytes": 1}, "curve are empty"),
         ("compare-sac-pendulum-6kg", {"curve": [{"steps": 1}], "action_us": 1.0, "bytes": 1}, "no number 'return'"),
@@ -192,6 +204,13 @@ def test_cells_of_every_kind_are_checked(tmp_path, study, result, told):
 def test_all_stored_cells_are_what_their_studies_write():
     stored = Path(__file__).parents[2] / "docs" / "results"
     assert sum(len(study.results(stored)) for study in STUDIES.values()) > 1_000
+
+
+def test_a_line_that_could_not_be_written_again_is_refused_before_cells_are_computed(tmp_path):
+    line = '{"study": "squares", "seed": 9, "cpu_seconds": NaN, "result": {}}'
+    small().file(tmp_path).write_text(line + "\n")
+    with pytest.raises(ValueError, match=r"squares\.jsonl, line 1: is no finished cell of squares .*the number nan"):
+        small().missing(tmp_path, "quick")
 
 
 def test_tables_say_when_cells_were_computed_and_read_no_other_cells(tmp_path, monkeypatch):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
+
+from policyforest.environments.named_problems import PROBLEMS
 
 CellResult = Mapping[str, Any]
 
@@ -16,15 +17,20 @@ METHOD_KEYS = {
     "times": ("action_us", "q_seconds", "policy_seconds"),
     "plans": ("return", "steps"),
 }
+NUMBER = (int, float)
 KEYS: dict[str, dict[str, type | tuple[type, ...]]] = {
-    "limits": {"problem": str, "return": (int, float), "steps": (int, float)},
+    "limits": {"problem": str, "return": NUMBER, "steps": NUMBER},
     "portraits": {"problem": str, "how": str, "samples": int, "maps": dict, "episode": dict},
-    "comparisons": {"curve": list, "action_us": (int, float), "bytes": int},
+    "comparisons": {"curve": list, "action_us": NUMBER, "bytes": int},
 }
 LISTS = ("returns", "training_returns")
 """What a trial that explores keeps of its policies and of its episodes"""
+HEADING: dict[str, type | tuple[type, ...]] = {"version": str, "machine": str, "date": str, "cpu_seconds": NUMBER}
+"""What a cell says of how it was computed; the oldest ones lack some of it"""
+REWARDED = ("car-on-the-hill",)
+"""Problems whose returns are not costs: they can be 0 and above"""
 CURVE_KEYS = ("steps", "return", "train_seconds")
-PLAN_KEYS = ("kept", "cpu_seconds", "peak_mb")
+PLAN_KEYS = ("cpu_seconds", "peak_mb")
 """What the row "planned" of a plan holds besides its return"""
 
 
@@ -37,12 +43,14 @@ def cell_seed(content: Any, study: str) -> int:
     return int(seed)
 
 
-def check_result(content: Mapping[str, Any], kind: str, methods: tuple[str, ...]) -> None:
+def check_cell(content: Mapping[str, Any], kind: str, methods: tuple[str, ...]) -> None:
     """`ValueError` names what a stored cell lacks that a study of this kind, with these methods, would have written."""
+    for name, type_ in HEADING.items():
+        _require(name not in content or _is(content[name], type_), f"its {name!r} is of another type")
     result = content.get("result")
     if not isinstance(result, dict):
         raise ValueError("it has no result")
-    _require_moderate(result)
+    _require_moderate(content)
     _require_keys(result, kind, methods)
 
 
@@ -52,17 +60,20 @@ def _require(holds: bool, otherwise: str) -> None:
 
 
 def _require_moderate(value: Any) -> None:
-    """All numbers finite and not enormous, at any depth."""
+    """All numbers finite and not enormous, at any depth; a comparison takes NaN and integers of any size."""
     if isinstance(value, dict | list):
         for item in value.values() if isinstance(value, dict) else value:
             _require_moderate(item)
     elif isinstance(value, int | float):
-        _require(math.isfinite(value) and abs(value) <= LARGEST, f"it holds the number {value}")
+        text = str(value)
+        _require(abs(value) <= LARGEST, f"it holds the number {text if len(text) < 30 else text[:20] + '…'}")
 
 
 def _require_keys(result: dict[str, Any], kind: str, methods: tuple[str, ...]) -> None:
     for name, type_ in KEYS.get(kind, {}).items():
-        _require(isinstance(result.get(name), type_), f"its {name!r} is missing or of another type")
+        _require(_is(result.get(name), type_), f"its {name!r} is missing or of another type")
+    if kind == "limits":
+        _require_limit(result["problem"], result["return"])
     if kind == "comparisons":
         _require_numbers(result["curve"], CURVE_KEYS, "curve")
         _require_numbers([result], methods, "numbers")
@@ -76,10 +87,22 @@ def _require_keys(result: dict[str, Any], kind: str, methods: tuple[str, ...]) -
         _require_numbers(rows, () if "plan" in result else METHOD_KEYS[kind], "methods")
     if kind == "plans":
         _require_numbers([result["planned"]], PLAN_KEYS, "plans")
+        _require(isinstance(result["planned"].get("kept"), bool), "its plan does not say whether it was 'kept'")
+
+
+def _require_limit(problem: str, mean_return: float) -> None:
+    """The figures draw costs on a logarithm, so a limit of 0 or above must not get there."""
+    _require(problem in PROBLEMS, f"its 'problem' is {problem!r}, must be one of {', '.join(PROBLEMS)}")
+    _require(mean_return < 0 or problem in REWARDED, f"its 'return' is {mean_return}, must be below 0 on {problem}")
+
+
+def _is(value: Any, type_: type | tuple[type, ...]) -> bool:
+    """Whether a value is of a type; true and false are no numbers."""
+    return isinstance(value, type_) and not isinstance(value, bool)
 
 
 def _numbers(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(item, int | float) for item in value)
+    return isinstance(value, list) and bool(value) and all(_is(item, NUMBER) for item in value)
 
 
 def _require_numbers(rows: list[Any], keys: tuple[str, ...], what: str) -> None:
@@ -87,4 +110,4 @@ def _require_numbers(rows: list[Any], keys: tuple[str, ...], what: str) -> None:
     for row in rows:
         _require(isinstance(row, dict), f"one of its {what} is no object")
         for key in keys:
-            _require(isinstance(row.get(key), int | float), f"one of its {what} has no number {key!r}")
+            _require(_is(row.get(key), NUMBER), f"one of its {what} has no number {key!r}")

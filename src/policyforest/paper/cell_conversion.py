@@ -1,18 +1,18 @@
 """Converts cells from the old layout, one JSON file per cell in a folder per study, to one JSON Lines file per study.
 
-All folders are checked before anything is written. Then each study is converted in two steps: its file is written and
-renamed, and the folder is deleted. Killed in between, the cells are in both places and the next run deletes the folder.
+All folders are checked and all new texts are made before anything is written. Then each study is converted in two
+steps: its file is written and renamed, and the folder is deleted. Killed in between, the cells are in both places and
+the next run deletes the folder.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from policyforest.paper.cell_checks import check_result
-from policyforest.paper.json_lines import StoredObject, locked, read_objects, write_objects
+from policyforest.paper.cell_checks import check_cell
+from policyforest.paper.json_lines import StoredObject, as_lines, locked, parsed, read_objects, write_lines
 from policyforest.paper.studies import Study
 
 CELL_NAME = re.compile(r"\d{4,}\.json")
@@ -24,16 +24,21 @@ SCALES = ("quick", "paper")
 def convert_old_layout(out: Path, studies: Iterable[Study]) -> int:
     """Converts all folders of these studies under `out`, and returns the number of cells.
 
-    `ValueError` names a file that is not a finished cell, or that differs from a cell that was converted before."""
+    `ValueError` names a file that is not a finished cell, or that differs from a cell that was converted before, and a
+    folder that is a symbolic link."""
     places = {study.old_folder(out, scale): (study, scale) for study in studies for scale in SCALES}
-    if not any(folder.is_dir() for folder in places):
+    folders = [folder for folder in places if folder.is_dir()]
+    if not folders:
         return 0
+    for folder in folders:
+        if folder.is_symlink():  # The cells may be another folder's too: what is there must not be deleted.
+            raise ValueError(f"{folder}: is a symbolic link, must be replaced by the folder before it is converted")
     with locked(out):
-        files = {folder: sorted(folder.iterdir()) for folder in places if folder.is_dir()}
-        cells = {folder: _merged(files[folder], *places[folder], out) for folder in files}
+        files = {folder: sorted(folder.iterdir()) for folder in folders}
+        texts = {folder: as_lines(_merged(files[folder], *places[folder], out)) for folder in files}
         for folder in files:
             study, scale = places[folder]
-            write_objects(study.file(out, scale), cells[folder])
+            write_lines(study.file(out, scale), texts[folder])
             for file in files[folder]:
                 file.unlink()
             folder.rmdir()
@@ -57,11 +62,11 @@ def _read_cell(file: Path, study: Study) -> StoredObject:
     if not (CELL_NAME.fullmatch(file.name) and file.is_file()):
         raise ValueError(f"{file}: is no cell of {study.name}, must be moved elsewhere before the cells are converted")
     try:
-        content: StoredObject = json.loads(file.read_text())
+        content: StoredObject = parsed(file.read_bytes())
         seed = study.seed_of(content)
         if seed != int(file.stem):
             raise ValueError(f"it is of the seed {seed}")
-        check_result(content, study.kind, study.methods)
+        check_cell(content, study.kind, study.methods)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{file}: {study.refusal} ({error}), must be deleted to be computed again") from error
     return content

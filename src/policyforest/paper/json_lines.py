@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,18 +30,30 @@ def locked(folder: Path) -> Iterator[None]:
         yield
 
 
+def parsed(text: bytes) -> Any:
+    """The value of a JSON text. `ValueError` names a number that is not finite: it could not be written again."""
+    return json.loads(text.decode(), parse_float=_finite, parse_constant=_finite)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"it holds the number {number}")
+    return number
+
+
 def read_objects(file: Path, key: Callable[[Any], K], what: str) -> dict[K, StoredObject]:
     """The objects of a file by their keys, in the file's order; none where there is no file.
 
     `key` raises `ValueError` for an object that does not belong there. The error then names the file and the line, and
     says `what` is wrong."""
     found: dict[K, StoredObject] = {}
-    lines = file.read_bytes().split(b"\n") if file.is_file() else [b""]
+    lines = file.read_bytes().split(b"\n") if file.exists() else [b""]
     if lines[-1] == b"":
         lines.pop()
     for number, line in enumerate(lines, start=1):
         try:
-            stored = json.loads(line.decode())
+            stored = parsed(line)
             its_key = key(stored)
             if its_key in found:
                 raise ValueError(f"it is the second line of {its_key}")
@@ -54,11 +67,20 @@ def read_objects(file: Path, key: Callable[[Any], K], what: str) -> dict[K, Stor
 
 def write_objects(file: Path, objects: dict[K, StoredObject]) -> None:
     """Replaces the file by one with these objects; call it under the folder's lock."""
-    lines = [json.dumps(objects[key], allow_nan=False) + "\n" for key in sorted(objects)]
+    write_lines(file, as_lines(objects))
+
+
+def as_lines(objects: dict[K, StoredObject]) -> str:
+    """The text of a file with these objects."""
+    return "".join(json.dumps(objects[key], allow_nan=False) + "\n" for key in sorted(objects))
+
+
+def write_lines(file: Path, text: str) -> None:
+    """Replaces the file by one with this text; call it under the folder's lock."""
     for left_behind in file.parent.glob(f".{file.name}.*"):
         left_behind.unlink()  # Of a writer that was killed: one that runs would hold the lock.
     with replacing(file) as beside:
-        beside.write_text("".join(lines))
+        beside.write_text(text)
     flush(file.parent)
 
 

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from policyforest._support.machine import processor
 from policyforest.forest.executors import Executor, Processes, Threads
-from policyforest.paper.cell_checks import CellResult, cell_seed, check_result
+from policyforest.paper.cell_checks import CellResult, cell_seed, check_cell
 from policyforest.paper.json_lines import StoredObject, put_objects, read_objects
 
 EXTRAS = {"compare": ("torch", "stable_baselines3"), "mujoco": ("mujoco",)}
@@ -104,7 +104,7 @@ class Study:
         def checked_seed(content: Any) -> int:
             seed = self.seed_of(content)
             if seed in self.all_seeds(scale):
-                check_result(content, self.kind, self.methods)
+                check_cell(content, self.kind, self.methods)
             return seed
 
         found = self._read(out, scale, checked_seed)
