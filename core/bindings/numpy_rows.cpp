@@ -33,6 +33,14 @@ nb::object any_array(const char* name, PyObject* given) {
   nb::raise_from(error, PyExc_ValueError, "%s: not an array of numbers (%s)", name, nb::str(error.value()).c_str());
 }
 
+// Throws for a masked array with masked entries: any_array would drop the mask, and take what is missing for numbers.
+void require_unmasked(const char* name, PyObject* given) {
+  if (!PyArray_Check(given) || PyArray_CheckExact(given)) return;
+  if (!nb::cast<bool>(nb::module_::import_("numpy.ma").attr("is_masked")(nb::handle(given)))) return;
+  PyErr_Format(PyExc_ValueError, "%s: is a masked array with masked entries, must have all of its numbers", name);
+  throw nb::python_error();
+}
+
 void require_real_vector(const char* name, const nb::object& array, Py_ssize_t n) {
   PyArrayObject* a = as_array(array);
   if (!std::strchr("fiub", PyArray_DESCR(a)->kind)) {
@@ -82,7 +90,7 @@ bool import_numpy() { return PyArray_ImportNumPyAPI() >= 0; }
 
 template <class T>
 const T* vector_data(PyObject* array, Py_ssize_t n) {
-  if (!PyArray_Check(array)) return nullptr;
+  if (!PyArray_CheckExact(array)) return nullptr;  // a subclass can mean other numbers, such as a masked array
   auto* a = reinterpret_cast<PyArrayObject*>(array);
   if (PyArray_NDIM(a) != 1 || PyArray_TYPE(a) != kType<T> || PyArray_DIM(a, 0) != n || !PyArray_ISCARRAY_RO(a))
     return nullptr;
@@ -102,6 +110,7 @@ nb::object converted_vector(const char* name, PyObject* numbers, Py_ssize_t n) {
   if constexpr (std::is_same_v<T, double>) {
     if (const float* singles = vector_data<float>(numbers, n)) return widened_vector(singles, n);
   }
+  require_unmasked(name, numbers);
   const nb::object array = any_array(name, numbers);
   require_real_vector(name, array, n);
   if (std::is_same_v<T, float> && PyArray_TYPE(as_array(array)) == NPY_DOUBLE)

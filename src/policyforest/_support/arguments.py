@@ -16,14 +16,28 @@ Array = NDArray[Any]
 LARGEST = 1e150
 
 
-def finite_array(name: str, value: ArrayLike, ndim: int, *, allow_empty: bool = False) -> Floats:
-    """`value` as a contiguous float64 array of `ndim` dimensions, all of it finite."""
+def real_array(name: str, value: ArrayLike, kinds: str = "fiub") -> Array:
+    """`value` as an array of real numbers, of the kinds that NumPy calls by these letters; truths are 0 and 1."""
+    # np.asarray drops the mask of a masked array, and would take what is missing for numbers.
+    if any(_is_masked(part) for part in (value if isinstance(value, list | tuple) else (value,))):
+        raise ValueError(f"{name}: is a masked array with masked entries, must have all of its numbers")
     try:
         array = np.asarray(value)
     except ValueError as error:
         raise ValueError(f"{name}: not an array of numbers ({error})") from error
-    if array.dtype.kind not in "fiub":
+    if array.dtype.kind not in kinds:
         raise TypeError(f"{name}: holds {array.dtype}, must hold real numbers")
+    return array
+
+
+def _is_masked(value: Any) -> bool:
+    # Most arrays are no subclass: they do not need numpy.ma, which `import numpy` leaves out.
+    return isinstance(value, np.ndarray) and type(value) is not np.ndarray and bool(np.ma.is_masked(value))
+
+
+def finite_array(name: str, value: ArrayLike, ndim: int, *, allow_empty: bool = False) -> Floats:
+    """`value` as a contiguous float64 array of `ndim` dimensions, all of it finite."""
+    array = real_array(name, value)
     if array.ndim != ndim:
         raise ValueError(f"{name}: has {array.ndim} dimensions (shape {array.shape}), must have {ndim}")
     if array.size == 0 and not allow_empty:
@@ -45,13 +59,7 @@ def moderate(name: str, array: Floats) -> Floats:
 
 def box_array(name: str, value: ArrayLike, dims: int | None = None) -> Floats:
     """`value` as an array of rows (lo, hi), lo <= hi; infinite sides are allowed, NaN is not."""
-    try:
-        array = np.asarray(value)
-    except ValueError as error:
-        raise ValueError(f"{name}: not an array of numbers ({error})") from error
-    if array.dtype.kind not in "fiu":
-        raise TypeError(f"{name}: holds {array.dtype}, must hold real numbers")
-    box = np.array(array, dtype=np.float64, order="C")
+    box = np.array(real_array(name, value, "fiu"), dtype=np.float64, order="C")
     if box.ndim != 2 or box.shape[1] != 2 or box.shape[0] == 0 or (dims is not None and len(box) != dims):
         expected = "(dimensions, 2)" if dims is None else f"({dims}, 2)"
         raise ValueError(f"{name}: has shape {box.shape}, must have shape {expected} with rows (lo, hi)")

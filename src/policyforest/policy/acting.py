@@ -10,6 +10,7 @@ import numpy as np
 from gymnasium.spaces import Box
 from numpy.typing import ArrayLike
 
+from policyforest._support.arguments import real_array
 from policyforest._support.spaces import bounds
 from policyforest.policy.policy_info import PolicyInfo
 
@@ -27,8 +28,10 @@ class ActingPolicy(ABC):
     def predict(
         self, observation: Any, state: Any = None, episode_start: Any = None, deterministic: bool = True
     ) -> tuple[Any, Any]:
-        """Stable-Baselines3's signature: one observation or rows of them, in the spaces' own types."""
-        array = np.asarray(observation, dtype=np.float64)
+        """Stable-Baselines3's signature: one observation or rows of them, in the spaces' own types.
+
+        Takes and refuses what `act` and `act_batch` do."""
+        array = real_array("observation", observation)
         shape = self.observation_space.shape
         if array.shape[-len(shape) :] != shape or array.ndim > len(shape) + 1:
             raise ValueError(f"observation: has shape {array.shape}, must be {shape} or rows of it")

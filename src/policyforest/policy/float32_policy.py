@@ -15,7 +15,7 @@ from gymnasium.spaces import Box
 from numpy.typing import ArrayLike, NDArray
 
 import policyforest._core as _core
-from policyforest._support.arguments import Floats
+from policyforest._support.arguments import Floats, real_array
 from policyforest._support.spaces import bounds
 from policyforest.forest.forest import Forest
 from policyforest.forest.growth_rules import period_rows
@@ -64,8 +64,9 @@ class Float32Policy(ActingPolicy):
 
     def act_batch(self, states: ArrayLike) -> Singles:
         """Actions for rows of states."""
+        given = real_array("states", states)
         with np.errstate(over="ignore", under="ignore"):
-            rows = np.ascontiguousarray(states, dtype=np.float32)
+            rows = np.ascontiguousarray(given, dtype=np.float32)
         if rows.ndim != 2 or rows.shape[1] != self.observation_space.shape[0]:
             raise ValueError(f"states: has shape {rows.shape}, must have {self.observation_space.shape[0]} columns")
         if not np.isfinite(rows).all():

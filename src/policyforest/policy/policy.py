@@ -54,8 +54,10 @@ class Policy(ActingPolicy):
     """pi(s), one forest an action dimension, clipped to the action box.
 
     `act(state)` returns the action as a float64 array. A contiguous float64 array is the fast path; a float32 array, a
-    list or any other row of real numbers is converted. A state outside the box that the policy was learned on gets the
-    answer of the outermost leaf, or an error with `outside="raise"`; NaN is an error.
+    list or any other row of real numbers is converted; False and True are 0 and 1, as in Gymnasium's spaces of truths.
+    Texts, dates, complex numbers and objects are a TypeError, NaN and masked entries a ValueError. A state outside the
+    box that the policy was learned on gets the answer of the outermost leaf, or an error with `outside="raise"`.
+    `act_batch` and `predict` take and refuse the same.
     """
 
     kind = "forest"
