@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import pickle
+import sys
 from typing import Any
 
 import numpy as np
@@ -131,3 +133,14 @@ def test_works_inside_scikit_learns_tools() -> None:
     assert search.best_params_ == {"min_samples_leaf": 1}
     two = MultiOutputRegressor(ForestRegressor(n_estimators=3)).fit(X, np.c_[y, -y])
     assert two.predict(X).shape == (100, 2)
+
+
+@pytest.mark.parametrize("module", ["policyforest.sklearn", "policyforest.forest.estimator"])
+def test_without_scikit_learn_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch, module: str) -> None:
+    for name in [module, "policyforest.forest.estimator"]:
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "sklearn"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    with pytest.raises(ImportError, match=r"sklearn is not installed; run `pip install 'policyforest\[sklearn\]'`"):
+        importlib.import_module(module)

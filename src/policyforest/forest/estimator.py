@@ -12,18 +12,20 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from policyforest._support.extras import import_extra
 from policyforest.forest.forest import Forest
 from policyforest.forest.growing import grow_forest
 from policyforest.forest.growth_rules import LeafModel, Score
 
+base = import_extra("sklearn.base", "sklearn")
+utils = import_extra("sklearn.utils", "sklearn")
+validation = import_extra("sklearn.utils.validation", "sklearn")
+
 __all__ = ["ForestRegressor"]
 
 
-class ForestRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class ForestRegressor(base.RegressorMixin, base.BaseEstimator):  # type: ignore[misc, name-defined]  # no types
     """A forest of Extra-Trees with constant or linear leaves.
 
     Args:
@@ -68,10 +70,10 @@ class ForestRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # s
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Grow the forest; samples of weight zero count as absent."""
-        rows, targets = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        rows, targets = validation.validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         # Weights of 1 where none are given: with them the same random numbers are drawn as for any other weights, so
         # that a weight of two is a sample that is there twice, to the bit.
-        sample_weight = _check_sample_weight(sample_weight, rows, dtype=np.float64)
+        sample_weight = validation._check_sample_weight(sample_weight, rows, dtype=np.float64)
         n_samples, n_inputs = rows.shape
         self.forest_: Forest = grow_forest(
             rows,
@@ -90,8 +92,8 @@ class ForestRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # s
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """The mean of the trees at each row of X."""
-        check_is_fitted(self)
-        rows = validate_data(self, X, dtype=np.float64, reset=False)
+        validation.check_is_fitted(self)
+        rows = validation.validate_data(self, X, dtype=np.float64, reset=False)
         return self.forest_.predict(rows, n_jobs=self.n_jobs)
 
 
@@ -99,7 +101,7 @@ def _seed(random_state: int | np.random.RandomState | None) -> int:
     """A whole number is the seed of `grow_forest` itself; a generator is asked for one."""
     if isinstance(random_state, (int, np.integer)):
         return int(random_state)
-    return int(check_random_state(random_state).randint(2**31 - 1))
+    return int(utils.check_random_state(random_state).randint(2**31 - 1))
 
 
 def _n_features(max_features: int | float | str | None, n_inputs: int) -> int:
