@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import tomllib
 from pathlib import Path
 
@@ -81,3 +82,21 @@ def test_no_two_modules_of_the_reproduction_have_one_name() -> None:
 def test_the_repository_has_few_files() -> None:
     """Results are data in few files, one per study."""
     assert len(list((ROOT / "docs" / "results").rglob("*.json"))) <= 2
+
+
+@pytest.mark.parametrize(
+    ("module", "names"),
+    [
+        ("readers", "Description EpisodeRecorder Log LogWarning as_transitions read_log read_transitions"),
+        ("executors", "Executor Processes Ray Threads"),
+        ("problems", "CarOnTheHill DoubleIntegrator InvertedPendulum NativeProblem SwingUp"),
+        ("presets", "DISCOUNT PAPER PROBLEMS NamedProblem PaperSettings environment_id named_problem paper"),
+        ("sklearn", "ForestRegressor"),
+        ("tensorboard", "TensorBoard"),
+        ("environments.problems.swing_up", "SwingUp"),
+        ("paper.finished_cells", "Cells"),
+    ],
+)
+def test_names_can_be_imported_from_where_the_changelog_says(module: str, names: str) -> None:
+    found = importlib.import_module(f"policyforest.{module}")
+    assert [name for name in names.split() if not hasattr(found, name)] == []
