@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from dataclasses import MISSING, Field, fields
 from pathlib import Path
@@ -53,6 +54,31 @@ def test_tables_of_parameters_are_the_code_s(learner: type) -> None:
     section = text.split(f"### `{learner.__name__}`\n")[1].split("\n\n`")[0]
     documented = dict(re.findall(r"^\| `(\w+)` \| `([^`]*)` \|", section, re.MULTILINE))
     assert documented == {f.name: repr(default(f)) for f in fields(learner) if f.default is not MISSING}
+
+
+def documented_names(heading: str) -> list[str]:
+    """The names in the first column of the first table after a line of docs/logs.md."""
+    after = (ROOT / "docs" / "logs.md").read_text().split(heading)[1]
+    rows = [line.split("|")[1] for line in after.split("\n\n")[1].splitlines()]
+    return re.findall(r"`(\w+)`", " ".join(rows))
+
+
+def test_the_parameters_of_read_log_are_documented_apart_from_the_fields_of_columns() -> None:
+    columns = [field.name for field in fields(pf.Columns)]
+    assert documented_names("The fields of `pf.Columns`") == columns
+    others = set(inspect.signature(pf.read_log).parameters) - {"path", "columns", "names"}
+    assert set(documented_names("The other parameters of `pf.read_log`")) == others
+
+
+def test_the_example_of_a_log_prints_what_its_comments_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    block = BLOCK.findall((ROOT / "docs" / "logs.md").read_text())[0]
+    exec(block, {})
+    said = re.findall(r"^print\(.*\)  # (.*)$", block, re.MULTILINE)
+    for comment, line in zip(said, capsys.readouterr().out.splitlines(), strict=True):
+        assert re.fullmatch(re.escape(comment).replace("…", ".*"), line)
 
 
 def test_named_problems_are_documented_with_their_discounts() -> None:
