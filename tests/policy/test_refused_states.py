@@ -75,3 +75,16 @@ def test_ragged_states_are_no_array_of_numbers(policy: Any) -> None:
     for call in calls(policy).values():
         with pytest.raises(ValueError, match=r"^(states?|observation): not an array of numbers"):
             call([0.0, [1.0, 2.0]])
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("kind", ["binary-action-search-polynomial", "lspi-radial"])
+@pytest.mark.parametrize("state", [[1e308, 1e308], [-1e308, 1e308], [1e200, 0.0], [0.0, -1e160]])
+def test_a_state_so_large_that_values_overflow_is_refused_without_warnings(kind: str, state: list[float]) -> None:
+    policy = POLICIES[kind]
+    for call in calls(policy).values():
+        with pytest.raises(ValueError, match=r"^state: is so large that the values of its actions overflow$"):
+            call(state)
+    with pytest.raises(ValueError, match="is so large"):
+        policy.act_batch([[0.0, 0.0], state])
+    assert policy.action_space.contains(policy.predict([1e20, 3.0])[0])

@@ -87,7 +87,7 @@ class BinarySearchPolicy(LinearPolicy):
     def _goes_up(self, decision: int, inputs: Floats) -> Bools:
         dimension = decision // self.resolution
         preference = self.weights[2 * dimension + 1] - self.weights[2 * dimension]
-        up: Bools = self.features(inputs) @ preference > 0.0
+        up: Bools = self.values(inputs, preference) > 0.0
         return up
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+import numpy as np
 from gymnasium.spaces import Box
 
 from policyforest._support.arguments import Floats
@@ -13,6 +14,8 @@ from policyforest.baselines.batch_policy import BatchPolicy
 from policyforest.baselines.least_squares import Decisions, LeastSquaresProgress, policy_iteration
 from policyforest.data.transitions import Transitions
 from policyforest.policy.policy_info import PolicyInfo
+
+OVERFLOW = "state: is so large that the values of its actions overflow"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -30,6 +33,20 @@ class LinearPolicy(BatchPolicy):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "features", self.basis.over(self.input_box))
+
+    def values(self, inputs: Floats, weights: Floats) -> Floats:
+        """phi(x) . weights for rows x. As in `Policy`, a state so far outside of the box that they overflow is a
+        `ValueError`: of inf - inf there is no larger one."""
+        try:
+            with np.errstate(over="raise", invalid="raise"):
+                phi = self.features(inputs)
+        except FloatingPointError:
+            raise ValueError(OVERFLOW) from None
+        with np.errstate(over="ignore", invalid="ignore"):
+            found: Floats = phi @ weights
+        if not np.isfinite(found).all():
+            raise ValueError(OVERFLOW)
+        return found
 
 
 class LinearLearner(Protocol):

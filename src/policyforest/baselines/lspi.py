@@ -69,6 +69,6 @@ class LSPIPolicy(LinearPolicy):
 
     def choose(self, states: Floats) -> Floats:
         """Actions for rows of states that have been checked: of the finitely many, the one of the largest Q."""
-        values = self.features(states) @ self.weights.T
+        values = self.values(states, self.weights.T)
         chosen: Floats = self.actions[values.argmax(axis=1)]
         return chosen
