@@ -62,6 +62,20 @@ def test_a_package_that_is_not_installed_has_no_metadata_to_list(monkeypatch: py
     assert list(report["versions"]) == ["policyforest"]
 
 
+def test_a_module_of_a_package_with_another_name_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "pairwise_trees.py").touch()
+    (tmp_path / "lonely_trees.py").touch()
+    metadata = tmp_path / "pairwise_trees_cpu-1.2.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: pairwise-trees-cpu\nVersion: 1.2\n")
+    (metadata / "top_level.txt").write_text("pairwise_trees\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    separate = dict.fromkeys(("pairwise_trees", "lonely_trees", "no_such_trees"), "trees")
+    monkeypatch.setattr(doctor, "SEPARATE", separate)
+    extras = json.loads(run("--json"))["extras"]
+    assert [extras[name] for name in separate] == ["1.2", "installed", None]
+
+
 def test_every_extra_of_the_project_has_a_purpose() -> None:
     declared = tomllib.loads(PROJECT.read_text())["project"]["optional-dependencies"]
     assert set(declared) - set(doctor.EXTRAS) == set(doctor.DEVELOPMENT_EXTRAS)

@@ -7,7 +7,8 @@ import platform
 import re
 import sys
 from dataclasses import asdict
-from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.metadata import PackageNotFoundError, packages_distributions, requires, version
+from importlib.util import find_spec
 
 import typer
 
@@ -35,7 +36,7 @@ EXTRAS = {
 }
 # For those who work on PolicyForest itself.
 DEVELOPMENT_EXTRAS = ("docs", "test", "bench")
-# Packages that no extra brings.
+# Packages that no extra brings, by the names of their modules.
 SEPARATE = {"lightgbm": "forests of LightGBM", "xgboost": "forests of XGBoost"}
 
 
@@ -49,7 +50,7 @@ def doctor(json: Json = False) -> None:
         name: installed(name) for name in ("policyforest", *(name for name, extra in requirements if not extra))
     }
     optional = _optional(requirements)
-    extras = {name: installed(name) for name in optional}
+    extras = {name: installed_module(name) if name in SEPARATE else installed(name) for name in optional}
     machine = _machine()
     with progress(quiet=json) as shown:
         shown.stage("checking")
@@ -77,6 +78,15 @@ def installed(package: str) -> str | None:
         return version(package)
     except PackageNotFoundError:
         return None
+
+
+def installed_module(module: str) -> str | None:
+    """The version of the package that has a module. It can have another name, such as xgboost-cpu."""
+    found = installed(module)
+    if found is None and find_spec(module) is not None:
+        # This looks at the files of all packages, which takes a second: only where the name alone does not do.
+        found = next(map(installed, packages_distributions().get(module, ())), "installed")
+    return found
 
 
 def _machine() -> dict[str, str]:
