@@ -18,7 +18,7 @@ from policyforest.cli.output import Json, note, one_line, print_json, print_pair
 from policyforest.data.transition_files import load_transitions
 from policyforest.policy.model_card import MOST_DIMENSIONS
 from policyforest.policy.policy_files import load
-from policyforest.report.state_slice import state_box
+from policyforest.report.state_slice import UnboundedStatesError, state_box
 
 
 @dataclass(frozen=True)
@@ -137,18 +137,18 @@ def _numbers(option: str, text: str) -> list[float]:
 def _known_states(policy: Any) -> list[list[float]]:
     try:
         box = state_box(policy)
-    except ValueError:  # a box without bounds can be told, if not drawn
+    except UnboundedStatesError:  # a box without bounds can be told, if not drawn
         box = bounds(policy.observation_space)
     return [[float(lo), float(hi)] for lo, hi in box]
 
 
 def _draw(policy: Any, drawing: DrawingOptions, beside: Path, at: list[float] | None) -> Path | None:
-    """Where the picture was written; None without matplotlib, unless the picture was asked for."""
+    """Where the picture was written; None without matplotlib or a finite box, unless the picture was asked for."""
     from policyforest.report.plots import policy_figure, save_png
 
     try:
         figure = policy_figure(policy, drawing.dims, at)
-    except ImportError as error:
+    except (ImportError, UnboundedStatesError) as error:
         if drawing.picture is not None:
             raise
         note(f"no picture: {error}")
@@ -173,7 +173,7 @@ def _write_page(
     path = drawing.page or beside
     try:
         write_policy_page(path, policy, facts, samples=samples, dims=drawing.dims, at=at)
-    except ImportError as error:
+    except (ImportError, UnboundedStatesError) as error:
         if drawing.page is not None:
             raise
         note(f"no page: {error}")

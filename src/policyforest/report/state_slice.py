@@ -12,6 +12,10 @@ from policyforest._support.arguments import Floats, finite_array, whole_number
 from policyforest._support.spaces import bounds
 
 
+class UnboundedStatesError(ValueError):
+    """A policy knows no finite box of states, so nothing can be drawn over it."""
+
+
 @dataclass(frozen=True)
 class StateSlice:
     """A grid over two state dimensions (one, where there is only one) with all others held fixed."""
@@ -65,9 +69,11 @@ def state_box(policy: Any) -> Floats:
         box = policy.state_box
     elif hasattr(policy, "forest"):
         box = policy.forest.box
+    elif hasattr(policy, "forests"):
+        box = policy.forests[0].box
     else:
         box = getattr(policy, "input_box", bounds(policy.observation_space))
     box = box[: policy.observation_space.shape[0]]
     if not np.isfinite(box).all():
-        raise ValueError(f"policy: its states are {box.tolist()}, a picture needs a finite box")
+        raise UnboundedStatesError(f"policy: its states are {box.tolist()}, a picture needs a finite box")
     return np.asarray(box, dtype=np.float64)
