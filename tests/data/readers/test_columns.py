@@ -51,6 +51,8 @@ def test_a_column_said_in_both_ways_is_refused(log: Path) -> None:
 
 def test_keywords_that_nothing_knows_are_refused(log: Path) -> None:
     unknown: dict[str, Any] = {"stat": ["x"]}
+    with pytest.raises(TypeError, match=r"read_transitions\(\) got an unexpected keyword argument 'stat'"):
+        pf.read_transitions(log, **unknown)
     with pytest.raises(TypeError, match=r"read_log\(\) got an unexpected keyword argument 'stat'"):
         pf.read_log(log, **unknown)
     other: Any = ["x", "v"]

@@ -142,6 +142,11 @@ def test_rewards_may_be_formulas_with_next_states(tmp_path: Path) -> None:
     path = write(tmp_path / "log.csv", "0,0,1,0,2,0,0", "0,0.1,3,0,2,0,0", "0,0.2,4,0,2,0,0")
     data = read(path, reward="-(next_x**2) + u * time").transitions
     assert data.rewards.tolist() == pytest.approx([-9.0, -15.8])
+    for role in ("reward", "terminal"):
+        with pytest.raises(
+            ValueError, match=rf"^{role}: is 'nope' and names 'nope', which is no column; there are x, "
+        ):
+            read(path, **{"reward": "x", role: "nope"})
     with pytest.raises(ValueError, match="names 'y', which is no column"):
         read(path, reward="y + 1")
     with pytest.raises(ValueError, match=r"reward: is .__import__"):

@@ -70,10 +70,15 @@ class ColumnNames(TypedDict, total=False):
     terminal_marks: TerminalMarks | None
 
 
+def require_fields(function: str, names: Iterable[str]) -> None:
+    """Refuses a keyword argument of a function that is no field of `Columns`."""
+    for name in sorted(set(names) - {field.name for field in fields(Columns)}):
+        raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
+
+
 def columns_given(columns: Columns | None, names: ColumnNames) -> Columns:
     """The columns, which are given as one object or one by one."""
-    for name in names.keys() - {field.name for field in fields(Columns)}:
-        raise TypeError(f"read_log() got an unexpected keyword argument {name!r}")
+    require_fields("read_log", names)
     if columns is None:
         return Columns(**names)
     if not isinstance(columns, Columns):

@@ -15,7 +15,7 @@ from gymnasium.spaces import Box
 from policyforest.data.readers import assembly
 from policyforest.data.readers.action_limits import ActionBounds, action_box
 from policyforest.data.readers.array_files import read_array_file
-from policyforest.data.readers.columns import ColumnNames, Columns, columns_given
+from policyforest.data.readers.columns import ColumnNames, Columns, columns_given, require_fields
 from policyforest.data.readers.csv_files import read_csv
 from policyforest.data.readers.description import Description, LogWarning, describe_log, describe_transitions
 from policyforest.data.readers.log_contents import LogPart, log_contents
@@ -111,7 +111,9 @@ def read_transitions(*path: Any, **options: Any) -> Transitions:
         *path: As in `read_log`.
         **options: The other parameters of `read_log`.
     """
-    log = read_log(*path, **options)
+    bound = inspect.signature(read_log).bind(*path, **options)
+    require_fields("read_transitions", bound.arguments.get("names", ()))
+    log = read_log(*bound.args, **bound.kwargs)
     for warning in log.description.warnings:
         warnings.warn(str(warning), LogWarning, stacklevel=2)
     return log.transitions

@@ -143,16 +143,17 @@ class _Found:
 
     def others(self, columns: ResolvedColumns, named: dict[str, Column]) -> tuple[Column, ...]:
         """What formulas name besides the state and the action."""
-        formulas = [f for f in (columns.reward, columns.terminal) if isinstance(f, Expression)]
         extra: dict[str, Column] = {}
-        for formula in formulas:
+        for role, formula in (("reward", columns.reward), ("terminal", columns.terminal)):
+            if not isinstance(formula, Expression):
+                continue
             for name in sorted(formula.names - named.keys()):
                 if name.removeprefix(NEXT) in {c.name for c in columns.state} and name.startswith(NEXT):
                     continue
                 if name not in self.present:
                     states = ", ".join(NEXT + c.name for c in columns.state)
                     message = f"there are {_list([*named, *self.present])}, and {states} of the row after"
-                    raise ValueError(f"formula {formula.text!r}: names {name!r}, which is no column; {message}")
+                    raise ValueError(f"{role}: is {formula.text!r} and names {name!r}, which is no column; {message}")
                 extra[name] = Column(name, name)
         return tuple(extra.values())
 
