@@ -92,6 +92,17 @@ def test_show_tells_what_a_policy_reaches_and_why(log: Path, tmp_path: Path) -> 
     assert "--explain: is 'a'" in run("show", output, "--no-picture", "--explain", "a", code=2).stderr
 
 
+def test_a_model_that_is_too_poor_is_said_not_to_be_used(tmp_path: Path) -> None:
+    rows = np.random.default_rng(0).normal(size=(60, 4)).round(3).tolist()
+    noise = tmp_path / "noise.csv"
+    noise.write_text("\n".join(["p,v,a,reward", *(",".join(map(str, row)) for row in rows)]))
+    quick = ["--method", "fpf-pwc", "--discount", "0.1", "--jobs", "1", "-o", tmp_path / "policy.pforest"]
+    shown = run("learn", "--data", noise, "--state", "p,v", "--action", "a", *quick).stdout
+    assert "resampling   none: the learned model was not used, because its lowest R² on held-out steps is " in shown
+    assert "must be at least 0.8" in shown
+    assert "samples from a model" not in shown
+
+
 def test_a_policy_keeps_the_names_of_its_columns(log: Path, tmp_path: Path) -> None:
     output = tmp_path / "policy.pforest"
     quick = ["--method", "fpf-pwc", "--discount", "0.1", "--jobs", "1", "-o", output]

@@ -36,9 +36,30 @@ def test_learning_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
+        (["--jobs", "0"], "--jobs: is 0, must be a positive number, -1 for all cores, -2 for all but one"),
+        (["--seed", "99999999999999999999999"], "--seed: is 99999999999999999999999, must be between 0 and 1844"),
+        (["--seed", "-1"], "--seed: is -1, must be between 0 and 1844"),
+    ],
+)
+@pytest.mark.parametrize("command", ["learn", "explore"])
+def test_wrong_numbers_are_refused_by_the_name_of_the_option(
+    tmp_path: Path, command: str, options: list[str], words: str
+) -> None:
+    refused = run(command, "double-integrator", "-o", tmp_path / "p.pforest", *options, code=2)
+    assert words in refused.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_all_cores_but_one_can_be_asked_for(tmp_path: Path) -> None:
+    run(*QUICK[:-1], "-2", "-o", tmp_path / "p.pforest")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
         (["--executor", "cloud"], "executor: is 'cloud', must be one of 'threads', 'processes', 'ray'"),
         (["--address", "127.0.0.1:6379"], "--address: is 127.0.0.1:6379, must be left out without --executor ray"),
-        (["--workers", "0"], "--workers: is 0"),
+        (["--workers", "0"], "--workers: is 0, must be a positive number, -1 for all cores, -2 for all but one"),
         (
             ["--executor", "ray", "--address", "a:1", "--workers", "2"],
             "--workers: is 2, must be left out with --address",

@@ -110,7 +110,7 @@ def threads(n_jobs: int | None, name: str = "n_jobs") -> int:
         return 1
     number = whole_number(name, n_jobs, at_least=-(2**31), at_most=2**16)
     if number == 0:
-        raise ValueError(f"{name}: is 0, must be a positive number, or -1 for all cores")
+        raise ValueError(f"{name}: is 0, must be a positive number, -1 for all cores, -2 for all but one, and so on")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return number if number > 0 else max(1, cores + 1 + number)
 

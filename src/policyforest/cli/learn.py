@@ -31,6 +31,7 @@ from policyforest.cli.output import (
 from policyforest.cli.problem_argument import ProblemName
 from policyforest.data.transitions import Transitions
 from policyforest.environments.named_problems import named_problem
+from policyforest.learning.dynamics.dynamics_model import GOOD_SCORE
 from policyforest.learning.methods import METHODS, WITHOUT_Q, Learned, Learner, with_problem
 from policyforest.learning.q_history import QIteration
 from policyforest.policy.policy_files import SUFFIX
@@ -171,15 +172,24 @@ def _lines(report: dict[str, Any]) -> dict[str, str]:
         "samples": f"{report['samples']:,} in {report['episodes']:,} episodes, {report['terminal']:,} terminal",
     }
     if report.get("resampling"):
-        drawn = report["resampling"]
-        quality = [*drawn["state_scores"], drawn["reward_score"]]
-        explained = f"at least {100 * min(quality):.1f}%" if math.isfinite(min(quality)) else "an unknown part"
-        lines["resampling"] = (
-            f"{drawn['n_drawn']:,} samples from a model, which explains {explained} of the variance of held-out steps"
-        )
+        lines["resampling"] = _resampling(report["resampling"])
     if report.get("iterations"):
         last = report["iterations"][-1]
         lines["Q"] = f"{last['iteration']} iterations, mean value {last['value']:.4g}"
     if "leaves" in report:
         lines["size"] = f"{report['leaves']:,} leaves, at most {report['worst_case_comparisons']} comparisons an action"
     return lines | {"time": f"{seconds:.1f} s", "saved": report["policy"]}
+
+
+def _resampling(drawn: dict[str, Any]) -> str:
+    """How many samples came from the learned model, and how good it is; or why it was not used."""
+    worst = min(*drawn["state_scores"], drawn["reward_score"])
+    if drawn["n_drawn"] == 0:
+        # A negative R² of a few samples can be any number: it says no more than that the mean predicts better.
+        quality = f"{worst:.2g}" if worst >= 0.0 else "below 0" if math.isfinite(worst) else "unknown"
+        return (
+            f"none: the learned model was not used, because its lowest R² on held-out steps is {quality} "
+            f"and must be at least {GOOD_SCORE:g}"
+        )
+    explained = f"at least {100 * worst:.1f}%" if math.isfinite(worst) else "an unknown part"
+    return f"{drawn['n_drawn']:,} samples from a model, which explains {explained} of the variance of held-out steps"

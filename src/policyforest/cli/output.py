@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from policyforest._support.arguments import seed_number, threads
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -23,8 +25,25 @@ if TYPE_CHECKING:
     from policyforest.learning.q_progress import QProgress
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-Seed = Annotated[int, typer.Option(help="The same seed gives the same result.")]
-Jobs = Annotated[int, typer.Option(help="Threads; -1 for all cores. The result does not depend on them.")]
+
+
+def _checked_seed(seed: int) -> int:
+    return seed_number("--seed", seed)
+
+
+def _checked_jobs(jobs: int) -> int:
+    threads(jobs, "--jobs")
+    return jobs
+
+
+Seed = Annotated[int, typer.Option(help="The same seed gives the same result.", callback=_checked_seed)]
+Jobs = Annotated[
+    int,
+    typer.Option(
+        help="Threads; -1 for all cores, -2 for all but one. The result does not depend on them.",
+        callback=_checked_jobs,
+    ),
+]
 Discount = Annotated[
     float | None, typer.Option(help="What a reward one step later is worth.  [default: the problem's own, or 0.98]")
 ]
