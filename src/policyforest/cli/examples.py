@@ -65,7 +65,7 @@ EXAMPLES = {
 EXIT_CODES = {
     0: "done",
     1: "done, but a check of `doctor` failed, or the reader of a pipe went away",
-    2: "something that was given is wrong; one line on standard error says what",
+    2: "something that was given is wrong; one line on standard error names it",
     3: "a fault of PolicyForest itself; run again with --debug and report it",
     130: "interrupted by Ctrl-C",
 }

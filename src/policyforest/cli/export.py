@@ -142,7 +142,7 @@ def _lines(written: CExport) -> dict[str, str]:
         "directory": f"{written.directory}/ ({', '.join(written.files)})",
         "function": f"{written.name}_act(const {written.name}_real *state, {written.name}_real *action)",
         "size": f"{written.n_trees} trees, {written.n_leaves:,} leaves, {_bytes(written)}",
-        "bound": f"at most {written.comparisons} comparisons an action, depth {written.depth}",
+        "bound": f"at most {written.comparisons} comparisons per action, depth {written.depth}",
     }
     if written.error is None:
         lines["actions"] = f"those of policy.act in {written.precision}, bit for bit"

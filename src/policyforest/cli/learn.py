@@ -56,7 +56,7 @@ class OutputOptions:
     save_data: Annotated[Path | None, typer.Option(help="Where the samples go, .npz or .parquet.")] = None
     tensorboard: Annotated[Path | None, typer.Option(help="A folder for TensorBoard's training curves.")] = None
     checkpoint_dir: Annotated[
-        Path | None, typer.Option(help="A folder for each finished iteration; the same command goes on from there.")
+        Path | None, typer.Option(help="A folder for each finished iteration; run the same command again to resume.")
     ] = None
     json: Json = False
 
@@ -177,7 +177,9 @@ def _lines(report: dict[str, Any]) -> dict[str, str]:
         last = report["iterations"][-1]
         lines["Q"] = f"{last['iteration']} iterations, mean value {last['value']:.4g}"
     if "leaves" in report:
-        lines["size"] = f"{report['leaves']:,} leaves, at most {report['worst_case_comparisons']} comparisons an action"
+        lines["size"] = (
+            f"{report['leaves']:,} leaves, at most {report['worst_case_comparisons']} comparisons per action"
+        )
     return lines | {"time": f"{seconds:.1f} s", "saved": report["policy"]}
 
 

@@ -207,7 +207,7 @@ def _lines(report: Mapping[str, Any]) -> dict[str, str]:
         count = "+".join(map(str, report["trees"]))
         lines["size"] = f"{count} trees, {sum(report['leaves']):,} {report['leaf_model']} leaves"
     if "worst_case_comparisons" in report:
-        lines["bound"] = f"at most {report['worst_case_comparisons']} comparisons an action"
+        lines["bound"] = f"at most {report['worst_case_comparisons']} comparisons per action"
     apart = ("q", STATE_NAMES, ACTION_NAMES)
     settings = ", ".join(f"{name} {value}" for name, value in told.items() if name not in apart)
     lines |= {"learned from": f"{report['samples']:,} samples", "settings": settings}

@@ -1,4 +1,4 @@
-"""A policy: one forest an action dimension, run by the core in about a microsecond."""
+"""A policy: one forest per action dimension, run by the core in about a microsecond."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Simplification:
     max_leaves: int
     n_leaves: int
     mean_change: tuple[float, ...]
-    """Mean |change of action|, one an action dimension"""
+    """Mean |change of action|, one number per action dimension"""
     largest_change: tuple[float, ...]
     n_states: int
 
@@ -51,7 +51,7 @@ class Simplification:
 
 @dataclass(frozen=True, eq=False)
 class Policy(ActingPolicy):
-    """pi(s), one forest an action dimension, clipped to the action box.
+    """pi(s), one forest per action dimension, clipped to the action box.
 
     `act(state)` returns the action as a float64 array. A contiguous float64 array is the fast path; a float32 array, a
     list or any other row of real numbers is converted; False and True are 0 and 1, as in Gymnasium's spaces of truths.
@@ -129,7 +129,7 @@ class Policy(ActingPolicy):
         return replace(self, outside=outside)
 
     def simplify(self, max_leaves: int, n_states: int = 20_000) -> Policy:
-        """One tree an action dimension, of at most `max_leaves` leaves (the abstract's "single tree").
+        """One tree per action dimension, of at most `max_leaves` leaves (the abstract's "single tree").
 
         The trees are merged and pruned one after the other (Algorithms 2 and 3); `simplification` of the result tells
         how far the action moved, on `n_states` uniform states of the box.
@@ -153,7 +153,7 @@ class Policy(ActingPolicy):
         random_state: int | np.random.Generator | None = 0,
         n_jobs: int | None = 1,
     ) -> Policy:
-        """One tree an action dimension, of at most `max_leaves` leaves, grown on what the forest does: with few leaves
+        """One tree per action dimension, of at most `max_leaves` leaves, grown on what the forest does: with few leaves
         far nearer to it than `simplify`.
 
         Args:
@@ -202,7 +202,7 @@ class Policy(ActingPolicy):
         return explain(self, state, names)
 
     def save(self, path: str | os.PathLike[str], card: bool = False) -> None:
-        """Writes a ``.pforest`` file: arrays and JSON, never code. `card`: and a model card beside it, ``.md``."""
+        """Writes a ``.pforest`` file: arrays and JSON, never code. `card`: and a model card next to it, ``.md``."""
         super().save(path)
         if card:
             from policyforest.policy.model_card import write_model_card
@@ -210,7 +210,7 @@ class Policy(ActingPolicy):
             write_model_card(self, Path(path))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickles what the policy is made of; the controller is compiled anew."""
+        """Pickles what the policy is made of; the controller is compiled again."""
         return rebuild_policy, (type(self), {f.name: getattr(self, f.name) for f in fields(self) if f.init})
 
     def export_c(

@@ -42,7 +42,7 @@ class StateSlice:
         return rows
 
     def shaped(self, values: Floats) -> Floats:
-        """One value a state, as the rows and columns of the grid."""
+        """One value per state, as the rows and columns of the grid."""
         return values.reshape((self.resolution,) * len(self.dims))
 
 
