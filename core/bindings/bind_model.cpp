@@ -73,13 +73,17 @@ void set_dynamics(LearnedModel& self, Sizes inputs, const RegressorGroup& group,
   self.inputs = std::move(inputs);
   self.dynamics = group;
   self.plain = std::move(plain);
+  self.circles.clear();
   for (const auto& [sine, cosine, radius] : circles) self.circles.push_back({sine, cosine, radius});
 }
 
 void set_end(LearnedModel& self, const std::string& kind, const std::vector<std::tuple<std::size_t, double, double>>& thresholds,
              const RegressorGroup* chance, const RegressorGroup& reward) {
   using End = LearnedModel::End;
+  if (kind != "thresholds" && kind != "logistic" && kind != "forest")
+    throw std::invalid_argument("kind: is " + kind + ", must be thresholds, logistic or forest");
   self.end = kind == "thresholds" ? End::kThresholds : kind == "logistic" ? End::kLogistic : End::kForest;
+  self.thresholds.clear();
   for (const auto& [dimension, sign, limit] : thresholds) self.thresholds.push_back({dimension, sign, limit});
   if (chance) self.end_chance = *chance;
   self.end_reward = reward;
@@ -109,6 +113,7 @@ using Stepped = std::tuple<Numbers, Numbers, Numbers, Numbers>;
 
 Stepped step(const LearnedModel& self, Rows2 states, Rows2 actions, std::optional<Streams> residual_rows, bool keep) {
   const std::size_t n = states.shape(0);
+  self.check();
   require_columns("states", states.shape(1), self.n_states);
   require_columns("actions", actions.shape(1), self.n_actions);
   if (actions.shape(0) != n || (residual_rows && residual_rows->shape(0) != n))
@@ -133,6 +138,7 @@ RolledOut rollouts(const LearnedModel& self, const Controller& controller, Rows2
                    Streams streams, std::size_t n_steps, double discount, std::uint64_t seed, bool noisy,
                    double action_noise, bool trace, std::size_t n_threads) {
   const std::size_t n = states.shape(0);
+  self.check();
   require_columns("states", states.shape(1), self.n_states);
   if (first_actions) require_columns("first_actions", first_actions->shape(1), self.n_actions);
   if (streams.shape(0) != n || (first_actions && first_actions->shape(0) != n))
@@ -152,10 +158,17 @@ RolledOut rollouts(const LearnedModel& self, const Controller& controller, Rows2
 
 nb::ndarray<nb::numpy, std::uint32_t> draws(std::uint64_t seed, Streams streams, std::size_t n_steps,
                                             std::size_t n_residuals) {
+  if (n_residuals == 0) throw std::invalid_argument("n_residuals: is 0, must be at least 1");
   auto* out = new std::vector<std::uint32_t>(streams.shape(0) * n_steps);
   nb::capsule owner(out, [](void* p) noexcept { delete static_cast<std::vector<std::uint32_t>*>(p); });
   residual_draws(seed, streams.data(), streams.shape(0), n_steps, n_residuals, out->data());
   return nb::ndarray<nb::numpy, std::uint32_t>(out->data(), {streams.shape(0), n_steps}, owner);
+}
+
+Numbers noise_of_actions(std::uint64_t seed, Streams streams, std::size_t n_draws) {
+  std::vector<double> out(streams.shape(0) * n_draws);
+  action_draws(seed, streams.data(), streams.shape(0), n_draws, out.data());
+  return to_numpy(std::move(out), {streams.shape(0), n_draws});
 }
 
 void register_learned_model(nb::module_& m) {
@@ -203,6 +216,7 @@ void register_model(nb::module_& m) {
       .def("predict", &group_predict, nb::arg("rows"), nb::arg("n_threads") = 1);
   register_learned_model(m);
   m.def("residual_draws", &draws, nb::arg("seed"), nb::arg("streams"), nb::arg("n_steps"), nb::arg("n_residuals"));
+  m.def("action_draws", &noise_of_actions, nb::arg("seed"), nb::arg("streams"), nb::arg("n_draws"));
 }
 
 }  // namespace policyforest

@@ -325,3 +325,8 @@ def residual_draws(
     n_steps: int,
     n_residuals: int,
 ) -> NDArray[numpy.uint32]: ...
+def action_draws(
+    seed: int,
+    streams: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    n_draws: int,
+) -> NDArray[numpy.float64]: ...

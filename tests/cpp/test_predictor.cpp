@@ -15,13 +15,15 @@ bool same(double a, double b) { return std::bit_cast<std::uint64_t>(a) == std::b
 
 void check_forest(const Forest& forest, std::size_t n_rows, random_trees::Engine& random) {
   const std::size_t width = forest.n_inputs();
-  std::vector<double> rows(n_rows * width), out(n_rows);
+  std::vector<double> rows(n_rows * width), out(n_rows), few(n_rows);
   for (double& v : rows) v = random_trees::integer(random, -2, 20) / 2.0;
   const Predictor predictor(forest);
   predictor.many(rows.data(), n_rows, out.data());
+  predictor.few(rows.data(), n_rows, few.data());
   for (std::size_t i = 0; i < n_rows; ++i) {
     const double expected = forest.predict(rows.data() + i * width);
     CHECK(same(out[i], expected));
+    CHECK(same(few[i], expected));
     CHECK(same(predictor.one(rows.data() + i * width), expected));
   }
 }

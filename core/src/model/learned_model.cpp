@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <string>
 
 #include "policyforest/policy/controller.hpp"
 
@@ -34,8 +35,10 @@ void LearnedModel::check() const {
     for (const std::size_t d : relation.sources) require(d < n_states, "a source is no state dimension");
   }
   require(periods.empty() || periods.size() == n_states, "there must be one period per state dimension");
+  for (const auto& c : circles) require(c.radius > 0.0 && std::isfinite(c.radius), "a radius must be positive");
   reward.check("reward");
   require(reward.outputs.size() == 1 && reward.features.n_inputs() == n_states + n_actions, "one reward of (s, a)");
+  require(reward_low <= reward_high, "the lowest reward must not exceed the highest");
   for (const auto& t : thresholds) require(t.dimension < n_states, "a threshold is no state dimension");
   if (end == End::kLogistic || end == End::kForest) {
     end_chance.check("end");
@@ -49,9 +52,11 @@ void LearnedModel::check() const {
   require(residuals.size() == n_residuals * (dynamics.outputs.size() + 1), "residuals have one column per output");
   if (!spread.outputs.empty()) {
     spread.check("spread");
-    require(spread.features.n_inputs() == inputs.size() + n_actions, "the spread has other inputs");
+    require(spread.outputs.size() == 1 && spread.features.n_inputs() == inputs.size() + n_actions, "one spread of x");
   }
   require(edge.dims() == n_states && margin.size() == n_states, "there must be one edge per state dimension");
+  for (std::size_t d = 0; d < n_states; ++d)
+    require(edge.lo[d] <= edge.hi[d] && margin[d] >= 0.0, "an edge must have a lower and an upper side and a margin");
 }
 
 void ModelStepper::step(const double* states, const double* actions, const std::uint32_t* residual_rows,
@@ -167,7 +172,10 @@ void ModelStepper::keep_in_data(std::size_t n, ModelStep& out) const {
       s[d] = std::isnan(s[d]) ? model_.edge.lo[d] : std::clamp(s[d], model_.edge.lo[d], model_.edge.hi[d]);
     }
     if (!left && std::isfinite(out.reward[i])) continue;
-    out.reward[i] = std::isnan(out.reward[i]) ? model_.leaving_reward : std::min(out.reward[i], model_.leaving_reward);
+    // What overflowed is no prediction: it counts as unknown, not as infinitely bad.
+    const bool known = std::isfinite(out.reward[i]);
+    out.reward[i] = known ? std::min(out.reward[i], model_.leaving_reward) : model_.leaving_reward;
+    if (std::isnan(out.end_chance[i])) out.end_chance[i] = 0.0;
     if (model_.leaving_ends && out.end_chance[i] < 0.5) {
       out.end_chance[i] = 1.0;
       out.end_reward[i] = model_.leaving_value;

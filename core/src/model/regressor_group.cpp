@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 #include <string>
 
@@ -10,10 +11,14 @@ void RegressorGroup::check(const char* name) const {
   const auto fail = [name](const char* what) { throw std::invalid_argument(std::string(name) + ": " + what); };
   if (range.lo.size() != features.n_inputs() || range.hi.size() != features.n_inputs())
     fail("its range must have a side for each input");
+  for (std::size_t d = 0; d < range.lo.size(); ++d)
+    if (!(range.lo[d] <= range.hi[d])) fail("its range must have lower sides that do not exceed the upper ones");
   for (const Regressor& output : outputs) {
     const std::size_t terms = output.coefficients.size();
     if (terms != 0 && terms != features.n_linear() && terms != features.size())
       fail("an output has coefficients for none, the linear or all features");
+    for (const double c : output.coefficients)
+      if (!std::isfinite(c)) fail("coefficients must be finite");
     if (output.forest && output.forest->n_inputs() != features.n_inputs()) fail("a forest has other inputs");
   }
 }

@@ -37,7 +37,7 @@ class Rollout {
 
  private:
   void start(const RolloutStarts& starts, std::size_t begin, std::size_t end);
-  void act(std::size_t t);
+  void act();
   void draw();
   void earn(double weight, std::span<double> values);
   void drop_ended(std::size_t t, std::span<double> visited, std::span<std::uint32_t> alive);
@@ -69,10 +69,10 @@ void Rollout::start(const RolloutStarts& starts, std::size_t begin, std::size_t 
   if (starts.first_actions)
     std::copy_n(starts.first_actions + begin * model_.n_actions, n * model_.n_actions, actions_.data());
   else
-    act(0);
+    act();
 }
 
-void Rollout::act(std::size_t) {
+void Rollout::act() {
   const std::size_t n = rows_.size(), m = model_.n_actions;
   actions_.resize(n * m);
   controller_.act_few(states_.data(), n, actions_.data());
@@ -127,7 +127,7 @@ void Rollout::run(const RolloutStarts& starts, std::size_t begin, std::size_t en
   const bool noisy = rules_.noisy && model_.n_residuals > 0;
   double weight = 1.0;
   for (std::size_t t = 0; t < rules_.n_steps && !rows_.empty(); ++t) {
-    if (t > 0) act(t);
+    if (t > 0) act();
     if (noisy) draw();
     stepper_.step(states_.data(), actions_.data(), noisy ? residual_rows_.data() : nullptr, rows_.size(), step_);
     stepper_.keep_in_data(rows_.size(), step_);
@@ -160,6 +160,13 @@ void residual_draws(std::uint64_t seed, const std::uint32_t* streams, std::size_
   for (std::size_t i = 0; i < n; ++i) {
     RandomStream random(seed, streams[i]);
     for (std::size_t t = 0; t < n_steps; ++t) out[i * n_steps + t] = static_cast<std::uint32_t>(random.below(n_residuals));
+  }
+}
+
+void action_draws(std::uint64_t seed, const std::uint32_t* streams, std::size_t n, std::size_t n_draws, double* out) {
+  for (std::size_t i = 0; i < n; ++i) {
+    RandomStream random(seed, kActionStreams + streams[i]);
+    for (std::size_t k = 0; k < n_draws; ++k) out[i * n_draws + k] = bell(random);
   }
 }
 

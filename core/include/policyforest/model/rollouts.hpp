@@ -41,4 +41,8 @@ void rollout_values(const LearnedModel& model, const Controller& controller, con
 void residual_draws(std::uint64_t seed, const std::uint32_t* streams, std::size_t n, std::size_t n_steps,
                     std::size_t n_residuals, std::uint32_t* out);
 
+// The noise of actions that `rollout_values` draws, of mean 0 and variance 1: n_draws per stream, in a row each. A step
+// that the policy acts in takes one per action dimension.
+void action_draws(std::uint64_t seed, const std::uint32_t* streams, std::size_t n, std::size_t n_draws, double* out);
+
 }  // namespace policyforest
