@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policyforest._support.arguments import Floats
-from policyforest.learning.dynamics.regression import ModelInputs, OutputKind, fit_output, predict
+from policyforest.learning.dynamics.regression import ModelInputs, OutputKind, fit_output, predict, r_squared
 
 FOLDS = 5
 LEAF_SIZES = (30, 12, 5, 2)
@@ -84,7 +84,7 @@ def choose(inputs: ModelInputs, y: Floats, held_out: HeldOut, seed: int, n_jobs:
     error = {kind: float(np.mean(e**2)) for kind, e in missed.items()}
     others = [kind for kind in missed if kind != chosen and error[kind] <= ALTERNATIVE * error[chosen]]
     unlike = [kind for kind in others if (kind.leaf is None) != (chosen.leaf is None)] or others or [chosen]
-    score = 1.0 - error[chosen] / variance
+    score = r_squared(missed[chosen], y)
     relative = {kind: e / variance for kind, e in error.items()}
     return Choice(chosen, unlike[0], missed[chosen], score, relative)
 

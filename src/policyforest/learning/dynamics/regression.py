@@ -2,7 +2,9 @@
 
 The parametric part is none, linear or quadratic in standardised inputs, angles as sine and cosine:
 
-    y = c · phi(x) + F(x),    c = (Phi' Phi + 1e-6 N I)^-1 Phi' y.
+    y = c · phi(x) + F(x),    c = (Phi' Phi + 1e-6 N D)^-1 Phi' y,
+
+where D is the identity without the entry of the constant: a constant output is fitted exactly.
 """
 
 from __future__ import annotations
@@ -100,8 +102,19 @@ def ridge(features: Floats, y: Floats) -> Floats:
     """Least squares with a ridge that only matters where features are dependent."""
     if features.shape[1] == 0:
         return np.zeros(0)
-    gram = features.T @ features + RIDGE * len(y) * np.eye(features.shape[1])
+    penalty = np.full(features.shape[1], RIDGE * len(y))
+    penalty[0] = 0.0
+    gram = features.T @ features + np.diag(penalty)
     return np.asarray(np.linalg.solve(gram, features.T @ y))
+
+
+def r_squared(missed: Floats, true: Floats) -> float:
+    """1 - (mean square of what was missed) / variance; of a constant 1 where it was hit, else 0."""
+    error, variance = float(np.mean(missed**2)), float(true.var())
+    rounding = 1e-12 * float(np.mean(true**2))
+    if variance <= rounding:
+        return 1.0 if error <= rounding else 0.0
+    return 1.0 - error / variance
 
 
 def fit_output(

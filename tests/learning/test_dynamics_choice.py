@@ -1,0 +1,110 @@
+"""Which kind of model an output gets: the simplest within one standard error of the best."""
+
+import numpy as np
+import pytest
+
+from policyforest.learning.dynamics.choice import FOLDS, HeldOut, choose
+from policyforest.learning.dynamics.regression import ModelInputs, OutputKind, fit_output, predict, r_squared, ridge
+
+
+def inputs(n=400, dims=3, seed=0):
+    return ModelInputs(np.random.default_rng(seed).uniform(-2, 2, (n, dims)), {})
+
+
+def chosen(y, given=None, seed=0):
+    given = inputs(len(y)) if given is None else given
+    return choose(given, y, HeldOut.of(np.arange(len(y)) // 10, seed), seed, 1)
+
+
+def noise(n=400, seed=1):
+    return np.random.default_rng(seed).standard_normal(n)
+
+
+@pytest.mark.parametrize("size", [0.0, 0.1, 1.0])
+def test_a_linear_output_gets_a_linear_model(size):
+    x = inputs().rows
+    choice = chosen(x @ [1.0, -2.0, 0.5] + size * noise())
+    assert str(choice.kind) == "linear"
+    assert choice.score > 0.7
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_noise_gets_no_model(seed):
+    choice = chosen(noise(seed=seed), seed=seed)
+    assert str(choice.kind) == "none"
+    assert choice.score == pytest.approx(0.0, abs=0.05)
+
+
+@pytest.mark.parametrize("size", [0.0, 0.1, 1.0])
+def test_a_quadratic_output_gets_a_quadratic_model(size):
+    x = inputs().rows
+    choice = chosen(x[:, 0] * x[:, 1] + x[:, 2] ** 2 + size * noise())
+    assert str(choice.kind) == "quadratic"
+
+
+def test_a_step_needs_a_forest():
+    x = inputs(1000).rows
+    choice = chosen(np.where(x[:, 0] > 0.3, 5.0, -1.0) + 0.1 * noise(1000), inputs(1000))
+    assert choice.kind.leaf is not None
+    assert choice.score > 0.9
+
+
+def test_an_angle_is_linear_in_its_sine():
+    rows = np.random.default_rng(0).uniform(-np.pi, np.pi, (400, 1))
+    choice = chosen(3 * np.sin(rows[:, 0]), ModelInputs(rows, {0: (-np.pi, np.pi)}))
+    assert str(choice.kind) == "linear"
+
+
+@pytest.mark.parametrize("n", [2, 10, 400])
+@pytest.mark.parametrize("value", [0.0, -1.0, 1e9])
+def test_a_constant_is_predicted_however_few_the_samples(value, n):
+    choice = chosen(np.full(n, value))
+    assert choice.score == 1.0
+    assert np.abs(choice.residuals).max() <= 1e-9 * abs(value)
+
+
+def test_one_sample_says_nothing():
+    choice = chosen(np.ones(1), inputs(1))
+    assert (str(choice.kind), choice.score) == ("none", 0.0)
+    assert chosen(np.zeros(1), inputs(1)).score == 1.0
+
+
+def test_residuals_are_those_of_models_that_have_not_seen_the_fold():
+    given, held_out = inputs(), HeldOut.of(np.arange(400) // 10, 0)
+    y = given.rows @ [1.0, -2.0, 0.5] + noise()
+    choice = choose(given, y, held_out, 0, 1)
+    kind = OutputKind("linear")
+    for f in range(FOLDS):
+        fitted = fit_output(kind, given, y, np.flatnonzero(held_out.fold != f), n_estimators=1, seed=0, n_jobs=1)
+        held = held_out.fold == f
+        assert choice.residuals[held].tolist() == (y[held] - predict(fitted, given, given.rows[held])).tolist()
+
+
+def test_folds_hold_whole_episodes_or_stretches_of_time():
+    episodes = np.repeat(np.arange(12), 5)
+    fold = HeldOut.of(episodes, 3).fold
+    assert all(len(np.unique(fold[episodes == e])) == 1 for e in range(12))
+    assert sorted(np.unique(fold)) == list(range(FOLDS))
+    assert HeldOut.of(np.zeros(10, dtype=int), 3).fold.tolist() == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
+
+
+def test_threads_change_no_bit():
+    x = inputs(600).rows
+    y = np.sin(3 * x[:, 0]) + 0.1 * noise(600)
+    one, two = (choose(inputs(600), y, HeldOut.of(np.arange(600) // 10, 0), 0, jobs) for jobs in (1, 2))
+    assert one.kind == two.kind
+    assert one.residuals.tobytes() == two.residuals.tobytes()
+
+
+def test_the_ridge_leaves_the_constant_alone_and_bounds_dependent_features():
+    features = np.column_stack([np.ones(20), np.arange(20.0), np.arange(20.0)])
+    assert ridge(features, np.full(20, 7.0)) == pytest.approx([7.0, 0.0, 0.0], abs=1e-12)
+    shared = ridge(features, 2.0 * np.arange(20.0))
+    assert shared[1] == pytest.approx(shared[2])
+    assert shared[1:].sum() == pytest.approx(2.0, rel=1e-5)
+
+
+def test_r_squared_of_a_constant_is_1_where_it_is_hit_and_0_else():
+    assert r_squared(np.zeros(3), np.full(3, 5.0)) == 1.0
+    assert r_squared(np.ones(3), np.full(3, 5.0)) == 0.0
+    assert r_squared(np.array([1.0, -1.0]), np.array([2.0, -2.0])) == 0.75
