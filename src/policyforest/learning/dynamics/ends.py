@@ -7,7 +7,7 @@ of a quadratic function of the next state and a forest are compared on held-out 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,28 +72,46 @@ def fit_end(data: Transitions, inputs: ModelInputs, fold: NDArray[np.int64], see
     return _chance(data, fold, reward, seed, n_jobs)
 
 
+class _Side(NamedTuple):
+    dimension: int
+    sign: float
+    limit: float
+    beyond: NDArray[np.bool_]
+    """Which terminal states lie beyond it"""
+
+
 def find_thresholds(data: Transitions) -> tuple[tuple[int, float, float], ...] | None:
     """Limits on single dimensions that hold for all states that are not terminal and for no terminal one; None where
-    there are none."""
+    there are none. The limits of the problem come first: an episode that ends at one of them may be beyond what was
+    seen of other dimensions by coincidence."""
+    left, rule = np.ones(int(data.terminals.sum()), dtype=bool), []
+    for sides in _sides(data):
+        while left.any():
+            best = max(sides, key=lambda side: int((side.beyond & left).sum()), default=None)
+            explained = 0 if best is None else int((best.beyond & left).sum())
+            if best is None or explained < min(left.sum(), max(2, EXPLAINED * len(left))):
+                break
+            rule.append((best.dimension, best.sign, best.limit))
+            left &= ~best.beyond
+    return None if left.any() else tuple(rule)
+
+
+def _sides(data: Transitions) -> tuple[list[_Side], list[_Side]]:
+    """The limits of the problem that terminal states lie beyond; the same half way from what was seen to them."""
     living = np.concatenate([data.states, data.next_states[~data.terminals]])
     ended, limits = data.next_states[data.terminals], np.asarray(data.state_limits)
-    sides: list[tuple[int, float, float, NDArray[np.bool_]]] = []
+    told, seen = list[_Side](), list[_Side]()
     for d in range(ended.shape[1]):
         for sign, side in ((1.0, 1), (-1.0, 0)):
-            inner, told = float((sign * living[:, d]).max()), sign * float(limits[d, side])
-            beyond = sign * ended[:, d] > (told if inner <= told < np.inf else inner)
+            inner, limit = float((sign * living[:, d]).max()), sign * float(limits[d, side])
+            beyond = sign * ended[:, d] > limit
+            if inner <= limit and beyond.any():
+                told.append(_Side(d, sign, limit, beyond))
+            beyond = sign * ended[:, d] > inner
             if beyond.any():
                 nearest = float((sign * ended[beyond, d]).min())
-                sides.append((d, sign, told if inner <= told < np.inf else (inner + nearest) / 2, beyond))
-    left, rule = np.ones(len(ended), dtype=bool), []
-    while left.any():
-        best = max(sides, key=lambda side: int((side[3] & left).sum()), default=None)
-        explained = 0 if best is None else int((best[3] & left).sum())
-        if best is None or explained < min(left.sum(), max(2, EXPLAINED * len(ended))):
-            return None
-        rule.append(best[:3])
-        left &= ~best[3]
-    return tuple(rule)
+                seen.append(_Side(d, sign, (inner + nearest) / 2, beyond))
+    return told, seen
 
 
 def _chance(
@@ -106,6 +124,9 @@ def _chance(
         guesses["logistic"] = np.empty(len(data))
     for f in np.unique(fold):
         train, held = fold != f, fold == f
+        if not train.any():
+            guesses = {kind: np.full(len(data), 0.5) for kind in guesses}
+            break
         for kind, guess in guesses.items():
             fitted = _fit_chance(kind, inputs, outcome, train, seed, n_jobs)
             guess[held] = _guess(kind, fitted, inputs, held)
