@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policyforest._support.angles import difference
-from policyforest._support.arguments import Floats, seed_number
+from policyforest._support.arguments import Floats, seed_number, whole_number
 from policyforest.data.transitions import Transitions
 from policyforest.forest.growing import grow_forest
 from policyforest.learning.dynamics.choice import Choice, HeldOut, choose
-from policyforest.learning.dynamics.dynamics_model import GOOD_SCORE, DynamicsModel, Known, RewardModel
+from policyforest.learning.dynamics.dynamics_model import GOOD_SCORE, DynamicsModel, RewardModel
 from policyforest.learning.dynamics.ends import fit_end
+from policyforest.learning.dynamics.known_functions import Known, known_ends, known_rewards
 from policyforest.learning.dynamics.regression import FittedOutput, ModelInputs, OutputKind
 from policyforest.learning.dynamics.structure import Structure, find_structure
 
@@ -21,6 +22,8 @@ from policyforest.learning.dynamics.structure import Structure, find_structure
 SPREAD_LEAF, SPREAD_SHARE = 50, 20
 # Residuals below this part of an output's spread are rounding errors, whose variance says nothing.
 ROUNDING = 1e-4
+# The variance of squared errors of larger numbers could overflow.
+LARGEST = 1e70
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,8 @@ class DynamicsForest:
     def fit(self, transitions: Transitions) -> DynamicsModel:
         """Learns the change of state, the reward and the end of a step."""
         data, seed = transitions, seed_number("random_state", self.random_state)
-        structure = find_structure(data, seed)
+        self._check(data)
+        structure = find_structure(data, seed, self.exogenous or ())
         held_out = HeldOut.of(data.episodes, seed)
         inputs = _inputs(data, structure)
         targets = _targets(data, structure)
@@ -70,6 +74,22 @@ class DynamicsForest:
             data, structure, inputs, targets, tuple(choices), reward, end, residuals, spread, exogenous, seed,
             self.n_estimators, self.n_jobs, self.reward, self.terminal,
         )  # fmt: skip
+
+    def _check(self, data: Transitions) -> None:
+        if not isinstance(data, Transitions):
+            raise TypeError(f"transitions: is {data!r}, must be Transitions")
+        whole_number("n_estimators", self.n_estimators, at_least=1)
+        for d in self.exogenous or ():
+            whole_number("exogenous", d, at_least=0, at_most=data.states.shape[1] - 1)
+        for name in ("states", "next_states", "rewards"):
+            largest = float(np.abs(getattr(data, name)).max())
+            if largest > LARGEST:
+                raise ValueError(f"{name}: holds a number of size {largest:g}, at most {LARGEST:g} is allowed")
+        steps = (data.states, data.actions, data.next_states)
+        if self.reward is not None:
+            known_rewards(self.reward, *steps)
+        if self.terminal is not None:
+            known_ends(self.terminal, *steps)
 
     def _reward(self, data: Transitions, held_out: HeldOut, seed: int) -> RewardModel:
         """The reward of steps that go on, over (s, a) or (s', a): whichever predicts better."""

@@ -15,8 +15,11 @@ from policyforest._support.arguments import Floats, seed_number, whole_number
 from policyforest._support.spaces import bounds
 from policyforest.data.transitions import Transitions
 from policyforest.forest.growth_rules import period_rows
-from policyforest.learning.dynamics.choice import Choice
+from policyforest.learning.dynamics.choice import Choice, HeldOut
+from policyforest.learning.dynamics.edge import Edge, find_edge
 from policyforest.learning.dynamics.ends import EndModel
+from policyforest.learning.dynamics.known_functions import Known, known_ends, known_rewards
+from policyforest.learning.dynamics.open_loop import open_loop_scores
 from policyforest.learning.dynamics.regression import FittedOutput, ModelInputs, fit_output
 from policyforest.learning.dynamics.structure import Structure
 from policyforest.learning.nearby_states import NearbyStates, clip
@@ -30,14 +33,8 @@ DRAWN_SAMPLES, FEWEST_DRAWN = 15_000, 5_000
 # The model is good enough when it explains this share of the variance of held-out changes of state and rewards.
 GOOD_SCORE = 0.8
 MEMBER_TREES = 8
-# A next state this part of a dimension's range beyond the data counts as leaving it.
-EDGE_MARGIN = 0.02
-WORST, BAD_END = 0.01, 0.10
 # From this many episodes on, a member of the ensemble is fitted on episodes drawn with replacement; else on steps.
 ENOUGH_EPISODES = 8
-
-Known = Callable[[Floats, Floats, Floats], Floats]
-"""A function of rows of states, actions and next states"""
 
 
 @dataclass(frozen=True)
@@ -104,7 +101,23 @@ class DynamicsModel:
 
     def resampling(self, n_drawn: int) -> Resampling:
         """The report that goes with `n_drawn` samples."""
-        return Resampling(n_drawn, self.state_scores, self.reward_score, self.end.error)
+        end_error = 0.0 if self.known_terminal is not None else self.end.error
+        return Resampling(n_drawn, self.state_scores, self.reward_score, end_error)
+
+    def multi_step_scores(self, n_steps: int = 10) -> tuple[float, ...]:
+        """R² of the change of each state dimension over `n_steps` of held-out episodes.
+
+        Predictions are open loop: the logged actions, no noise. Kinds of outputs are those that were chosen on all
+        samples; they are refitted without the fold of an episode, with the forests of the ensemble. Drawn dimensions
+        (`exogenous`) are predicted to stay, and terminal steps are left out.
+
+        Args:
+            n_steps: Steps from the state that is known to the one that is predicted.
+        """
+        number = whole_number("n_steps", n_steps, at_least=1)
+        fold = HeldOut.of(self.transitions.episodes, self.seed).fold
+        how: dict[str, Any] = {"other_kinds": False, "seed": self.seed, "n_trees": MEMBER_TREES}
+        return open_loop_scores(self.transitions, fold, number, lambda rows: self._compiled(rows, **how))
 
     def recommended_samples(self) -> int:
         """How many samples to draw: none where there are enough or the model is poor."""
@@ -117,9 +130,10 @@ class DynamicsModel:
 
     @property
     def is_good(self) -> bool:
-        """Whether it predicts the reward and all that is not drawn from outside well on held-out samples."""
+        """Whether it predicts the reward and all that is not drawn from outside well on held-out samples; a model that
+        predicts no dimension is not good."""
         predicted = [score for d, score in enumerate(self.state_scores) if d not in self.exogenous]
-        return min(self.reward_score, *predicted, 1.0) >= GOOD_SCORE
+        return len(predicted) > 0 and min(self.reward_score, *predicted) >= GOOD_SCORE
 
     @cached_property
     def nearby(self) -> NearbyStates:
@@ -178,6 +192,8 @@ class DynamicsModel:
         place = np.full(len(self.transitions), -1)
         place[reward.rows] = np.arange(len(reward.rows))
         chosen = place[rows][place[rows] >= 0]
+        if len(chosen) == 0:  # resampled episodes may hold nothing but terminal steps
+            chosen = np.arange(len(reward.rows))
         kind = reward.choice.alternative if other_kinds else reward.choice.kind
         group = reward.inputs.group()
         fit_output(kind, reward.inputs, reward.targets, chosen, **how).add_to(group)
@@ -188,23 +204,12 @@ class DynamicsModel:
         model.set_reward(group, reward.of_next, low, high)
 
     def set_edge(self, model: _core.LearnedModel, discount: float) -> None:
-        """Tells a compiled model where the data ends, and what it costs to leave it under a discount.
+        """Tells a compiled model where the data ends, and what it costs to leave it under a discount."""
+        model.set_edge(*self.edge(discount))
 
-        With terminal states a rollout that leaves the data ends, worth the worst of 100 rewards for ever or a bad end,
-        whichever is less; without them such a step earns at most the worst of 100 rewards."""
-        data = self.transitions
-        living = np.concatenate([data.states, data.next_states[~data.terminals]])
-        box = np.stack([living.min(axis=0), living.max(axis=0)], axis=1)
-        for d, sides in data.periodic.items():
-            box[d] = sides
-        width = box[:, 1] - box[:, 0]
-        margin = np.where(width > 1e-9, EDGE_MARGIN * width, np.inf)
-        rewards = data.rewards[~data.terminals] if (~data.terminals).any() else data.rewards
-        worst = float(np.quantile(rewards, WORST))
-        value = worst / (1.0 - discount) if worst < 0 else worst
-        if data.terminals.any():
-            value = min(value, float(np.quantile(data.rewards[data.terminals], BAD_END)))
-        model.set_edge(box, margin, bool(data.terminals.any()), value, worst)
+    def edge(self, discount: float) -> Edge:
+        """Where the data ends, and what it costs to leave it under a discount."""
+        return find_edge(self.transitions, discount)
 
     def sample(
         self,
@@ -220,13 +225,18 @@ class DynamicsModel:
         states = self.nearby.draw(n, rng)
         box = bounds(data.action_space)
         actions = clip(box[:, 0] + rng.random((n, len(box))) * (box[:, 1] - box[:, 0]), box)
-        if control_law is not None:
+        if control_law is not None and n > 1:
             actions[: n // 2] = clip(control_law(states[: n // 2]), box)
         rows = rng.integers(len(self.residuals), size=n).astype(np.uint32)
         next_states, rewards, chances, paid = self.native.step(states, actions, rows, False)
         terminals = rng.random(n) < chances
-        rewards[terminals] = paid[terminals]
+        if self.known_terminal is not None:
+            terminals = known_ends(self.known_terminal, states, actions, next_states)
+        if self.end.kind != "never":
+            rewards[terminals] = paid[terminals]
         next_states[~terminals] = clip(next_states[~terminals], data.state_box())
+        if self.known_reward is not None:
+            rewards = known_rewards(self.known_reward, states, actions, next_states)
         return Transitions(
             states, actions, rewards, next_states, terminals, np.arange(n), action_space=data.action_space,
             observation_space=data.observation_space, state_limits=data.state_limits, periodic=data.periodic,

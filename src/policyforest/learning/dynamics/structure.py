@@ -41,18 +41,19 @@ class Structure:
     relations: tuple[StateRelation, ...] = field(default=(), repr=False)
 
 
-def find_structure(data: Transitions, seed: int) -> Structure:
-    """Looks for pairs and relations in the states of all samples, next states that are not terminal included."""
+def find_structure(data: Transitions, seed: int, exogenous: tuple[int, ...] = ()) -> Structure:
+    """Looks for pairs and relations in the states of all samples, next states that are not terminal included; what is
+    declared exogenous is computed from nothing."""
     states = np.concatenate([data.states, data.next_states[~data.terminals]])
     n = states.shape[1]
-    circles = _circles(states, set(data.periodic))
+    circles = _circles(states, {*data.periodic, *exogenous})
     on_circles = {d for i, j, _ in circles for d in (i, j)}
     relations: list[StateRelation] = []
     kept = list(range(n))
     train = np.random.default_rng([seed, 4]).random(len(states)) < 0.7
     for d in reversed(range(n)):
         sources = tuple(k for k in kept if k != d)
-        if d in on_circles or d in data.periodic or not sources:
+        if d in on_circles or d in data.periodic or d in exogenous or not sources:
             continue
         relation = _relation(states, d, sources, train, data)
         if relation is not None:

@@ -1,0 +1,60 @@
+"""Rewards and ends that the user knows as Python functions: called on rows, and checked before they are used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from policyforest._support.arguments import Floats
+
+Known = Callable[[Floats, Floats, Floats], Any]
+"""A function of rows of states, actions and next states that returns one number per row"""
+
+
+def known_rewards(function: Known, states: Floats, actions: Floats, next_states: Floats) -> Floats:
+    """The rewards of a user's function, one finite number per row."""
+    return _called("reward", function, states, actions, next_states)
+
+
+def known_ends(function: Known, states: Floats, actions: Floats, next_states: Floats) -> NDArray[np.bool_]:
+    """Where a user's function ends the episode: everything but 0 and False does."""
+    ends: NDArray[np.bool_] = _called("terminal", function, states, actions, next_states) != 0
+    return ends
+
+
+def _called(name: str, function: Known, *rows: Floats) -> Floats:
+    states = rows[0]
+    try:
+        returned = np.asarray(function(*map(_read_only, rows)))
+    except Exception as error:
+        place = _failing_state(function, rows)
+        raise ValueError(f"{name}: raised {type(error).__name__} ({error}) at {place}, must return a number") from error
+    if returned.shape != (len(states),):
+        given = f"an array of shape {returned.shape} for {len(states)} states from {states[0].tolist()} on"
+        raise ValueError(f"{name}: returned {given}, must return one of shape ({len(states)},)")
+    if returned.dtype.kind not in "fiub":
+        raise ValueError(f"{name}: returned {returned.dtype}, must return real numbers")
+    values: Floats = returned.astype(np.float64)
+    if not np.isfinite(values).all():
+        i = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise ValueError(f"{name}: returned {values[i]} at the state {states[i].tolist()}, must return finite numbers")
+    return values
+
+
+def _read_only(rows: Floats) -> Floats:
+    """A function that writes to its arguments would change the samples of everyone else."""
+    view = rows.view()
+    view.flags.writeable = False
+    return view
+
+
+def _failing_state(function: Known, rows: tuple[Floats, ...]) -> str:
+    for i in range(len(rows[0])):
+        try:
+            function(*(_read_only(part[i : i + 1]) for part in rows))
+        except Exception:
+            return f"the state {rows[0][i].tolist()}"
+    return f"{len(rows[0])} states from {rows[0][0].tolist()} on"
