@@ -20,10 +20,10 @@ import numpy as np
 
 from policyforest._support.arguments import Floats, real_number, seed_number, whole_number
 from policyforest._support.settings import HOW, plain_settings
-from policyforest._support.spaces import bounds
+from policyforest._support.spaces import bounds, check_fit
 from policyforest.forest.growing import grow_forest
 from policyforest.learning.dynamics.dynamics_model import DynamicsModel
-from policyforest.learning.improvement.rollouts import ModelRollouts
+from policyforest.learning.improvement.rollouts import ModelRollouts, checked_actions
 from policyforest.learning.improvement.simple_policies import linear_policy, make_policy
 from policyforest.policy.policy import Policy
 
@@ -38,6 +38,8 @@ ACTION_NOISE = 0.03
 REMEMBERED = 3
 JUDGED = 200
 PATIENCE = 1
+# Gains below this part of the spread of rewards, summed up, are what the ridge of the model moved.
+NEGLIGIBLE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,11 @@ class RolloutImprovement:
 
     def improve(self, model: DynamicsModel, policy: Any, rollouts: ModelRollouts | None = None) -> Improvement:
         """The improved policy with its history; `rollouts` of the same model share its compiled members."""
+        if not isinstance(model, DynamicsModel):
+            raise TypeError(f"model: is {model!r}, must be a DynamicsModel, which DynamicsForest.fit returns")
+        if not callable(getattr(policy, "act_batch", None)):
+            raise TypeError(f"policy: is {policy!r}, must have act_batch, from rows of states to rows of actions")
+        check_fit(policy, model.transitions.observation_space, model.transitions.action_space)
         shared = ModelRollouts(model, self.discount, self.n_members, self.n_jobs) if rollouts is None else rollouts
         return _Search(self, model, shared, seed_number("random_state", self.random_state)).run(policy)
 
@@ -159,7 +166,8 @@ class _Search:
         if policy is start:
             return Improvement(start, False, 0.0, history)
         gains = np.concatenate([self.judge(policy, s) - self.judge(start, s) for s in (11, 12)], axis=1)
-        if not certainly_better(gains):
+        smallest = NEGLIGIBLE * float(self.data.rewards.std()) / (1.0 - self.how.discount)
+        if not certainly_better(gains) or gains.mean() <= smallest:
             return Improvement(start, False, float(gains.mean()), history)
         settings = plain_settings(self.how) | {"rounds": len(history), "gain": float(gains.mean())}
         info = replace(policy.info, method="rollout-improvement", settings=settings)
@@ -200,7 +208,7 @@ class _Search:
         states = self._states(policy, number)
         n, m = len(states), len(self.box)
         width = self.box[:, 1] - self.box[:, 0]
-        best = np.asarray(policy.act_batch(states), dtype=np.float64).copy()
+        best = checked_actions(policy, states, m)
         own = top = self._q(policy, states, best[None], number)[0]
         spread, matters = self.reach * width / 2, np.zeros(n)
         for k in range(ROUNDS):

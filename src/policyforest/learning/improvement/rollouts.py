@@ -17,6 +17,8 @@ import policyforest._core as _core
 from policyforest._support.arguments import Floats, threads
 from policyforest._support.spaces import bounds
 from policyforest.learning.dynamics.dynamics_model import DynamicsModel
+from policyforest.learning.dynamics.edge import Edge
+from policyforest.learning.dynamics.known_functions import known_ends, known_rewards
 
 Streams = NDArray[np.uint32]
 # A rollout whose chance to be still alive is below this has ended; the core has the same number.
@@ -65,6 +67,10 @@ class ModelRollouts:
         return passed
 
     @cached_property
+    def _edge(self) -> Edge:
+        return self.model.edge(self.discount)
+
+    @cached_property
     def _known(self) -> bool:
         return self.model.known_reward is not None or self.model.known_terminal is not None
 
@@ -72,7 +78,7 @@ class ModelRollouts:
         self, policy: Any, states: Floats, n_steps: int, seed: int, member: int, first_actions: Floats | None,
         streams: Streams | None, action_noise: float, trace: bool,
     ) -> tuple[Floats, Floats, Streams]:  # fmt: skip
-        rows = np.ascontiguousarray(states)
+        rows, seed = np.ascontiguousarray(states), seed % 2**64
         numbers = np.arange(len(rows), dtype=np.uint32) if streams is None else streams
         controller = getattr(policy, "controller", None)
         if isinstance(controller, _core.Controller) and not self._known:
@@ -89,19 +95,23 @@ class ModelRollouts:
         """The same steps for policies and functions that are not the core's."""
         native, box = self.member(member), bounds(self.model.transitions.action_space)
         draws = _core.residual_draws(seed, streams, n_steps, len(self.model.residuals))
-        noise = np.random.default_rng([seed, 11])
-        values, weights = np.zeros(len(states)), np.ones(len(states))
+        noise = self._action_noise(seed, streams, n_steps, action_noise)
+        values, weights, weight = np.zeros(len(states)), np.ones(len(states)), 1.0
         visited, alive = np.zeros((len(states), n_steps, states.shape[1])), np.zeros(len(states), dtype=np.uint32)
         rows, here = np.arange(len(states)), states
         for t in range(n_steps):
-            actions = policy.act_batch(here) if t > 0 or first_actions is None else first_actions
-            if action_noise and not (t == 0 and first_actions is not None):
-                actions = actions + action_noise * (box[:, 1] - box[:, 0]) * noise.standard_normal(actions.shape)
-            actions = np.ascontiguousarray(np.clip(actions, box[:, 0], box[:, 1]))
+            if t == 0 and first_actions is not None:
+                actions = np.ascontiguousarray(first_actions)
+            else:
+                drawn = t if first_actions is None else t - 1
+                actions = checked_actions(policy, here, len(box))
+                actions = actions if noise is None else actions + noise[rows, drawn]
+                actions = np.ascontiguousarray(np.clip(actions, box[:, 0], box[:, 1]))
             residuals = np.ascontiguousarray(draws[rows, t]) if self.noisy else None
             here, rewards, chance, paid = self._step(native, here, actions, residuals)
             earned = (1.0 - chance) * rewards + chance * paid
-            values[rows] += self.discount**t * weights[rows] * earned
+            values[rows] += weight * weights[rows] * earned
+            weight *= self.discount  # a power would differ from the core in its last bits
             weights[rows] *= 1.0 - chance
             going = weights[rows] > ALIVE
             rows, here = rows[going], np.ascontiguousarray(here[going])
@@ -110,32 +120,48 @@ class ModelRollouts:
                 break
         return values, visited, alive
 
+    def _action_noise(self, seed: int, streams: Streams, n_steps: int, size: float) -> Floats | None:
+        """What the core would add to the policy's actions (rows, steps, dimensions)."""
+        if size == 0.0:
+            return None
+        low, high = bounds(self.model.transitions.action_space).T
+        draws = _core.action_draws(seed, streams, n_steps * len(low))
+        noise: Floats = size * (high - low) * draws.reshape(len(streams), n_steps, len(low))
+        return noise
+
     def _step(
         self, native: _core.LearnedModel, states: Floats, actions: Floats, residuals: Streams | None
     ) -> tuple[Floats, Floats, Floats, Floats]:
         known_reward, known_terminal = self.model.known_reward, self.model.known_terminal
         if known_reward is None and known_terminal is None:
             return native.step(states, actions, residuals, True)
-        raw = native.step(states, actions, residuals, False)[0]
-        kept, rewards, chance, paid = native.step(states, actions, residuals, True)
+        ahead, rewards, chance, paid = native.step(states, actions, residuals, False)
+        kept, left = self._edge.kept(ahead), self._edge.left(ahead)
+        ahead = np.where(np.isfinite(ahead), ahead, kept)
         if known_terminal is not None:
-            ended = np.asarray(known_terminal(states, actions, raw)) != 0
-            left = (chance == 1.0) & ~ended & (np.abs(raw - kept).max(axis=1) > 0)
-            chance = np.where(ended | left, 1.0, 0.0)
+            chance = known_ends(known_terminal, states, actions, ahead).astype(np.float64)
         if known_reward is not None:
-            exact = checked_rewards(known_reward(states, actions, raw), states)
-            inside = np.abs(raw - kept).max(axis=1) == 0
-            paid = np.where(inside, exact, np.minimum(exact, paid))
-            rewards = np.where(inside, exact, np.minimum(exact, rewards))
-        return kept, rewards, chance, paid
+            rewards = known_rewards(known_reward, states, actions, ahead)
+        if known_reward is not None or self.model.end.kind == "never":
+            paid = rewards
+        # The rule of the core for steps that leave the data; a known reward may be worse still.
+        gone = left & (chance < 0.5) & self._edge.ends
+        worst = paid if known_reward is not None else np.inf
+        paid = np.where(gone, np.minimum(worst, self._edge.value), paid)
+        rewards = np.where(left, np.minimum(rewards, self._edge.reward), rewards)
+        return kept, rewards, np.where(gone, 1.0, chance), paid
 
 
-def checked_rewards(rewards: Any, states: Floats) -> Floats:
-    """The rewards of a user's function, one finite number per state."""
-    values = np.asarray(rewards, dtype=np.float64)
-    if values.shape != (len(states),):
-        raise ValueError(f"reward: returned an array of shape {values.shape}, must return one of ({len(states)},)")
-    if not np.isfinite(values).all():
-        i = int(np.flatnonzero(~np.isfinite(values))[0])
-        raise ValueError(f"reward: returned {values[i]} at the state {states[i].tolist()}, must return finite numbers")
-    return values
+def checked_actions(policy: Any, states: Floats, n_actions: int) -> Floats:
+    """The actions of any policy at rows of states, one finite row per state."""
+    actions = np.asarray(policy.act_batch(states))
+    if actions.shape != (len(states), n_actions) or actions.dtype.kind not in "fiub":
+        given = f"{actions.dtype} of shape {actions.shape}"
+        raise ValueError(f"policy: returned {given}, must return real numbers of shape ({len(states)}, {n_actions})")
+    rows: Floats = actions.astype(np.float64)
+    finite = np.isfinite(rows).all(axis=1)
+    if not finite.all():
+        i = int(np.argmin(finite))
+        given = f"{rows[i].tolist()} at the state {states[i].tolist()}"
+        raise ValueError(f"policy: returned {given}, must return finite actions")
+    return rows
