@@ -20,7 +20,8 @@ from policyforest._support.settings import HOW
 from policyforest.data.readers.datasets import as_transitions
 from policyforest.data.transitions import Transitions
 from policyforest.learning.dynamics.dynamics_forest import DynamicsForest
-from policyforest.learning.dynamics.dynamics_model import DynamicsModel, Known
+from policyforest.learning.dynamics.dynamics_model import DynamicsModel
+from policyforest.learning.dynamics.known_functions import Known
 from policyforest.learning.fitted_policy import FittedPolicyForest
 from policyforest.learning.fitted_q import FittedQIteration
 from policyforest.learning.improvement.linear_quadratic import linear_quadratic_policy
