@@ -1,4 +1,4 @@
-"""The whole model: what nobody can predict, what the user knows, its ensemble, and its score over several steps."""
+"""The whole model: what cannot be predicted, what the user knows, its ensemble, and its score over several steps."""
 
 from dataclasses import replace
 
@@ -16,12 +16,13 @@ def fitted(data, **more):
 
 
 def test_a_set_point_is_found_and_vetoes_nothing():
-    model = fitted(set_point())
+    data = set_point()
+    model = fitted(data)
     assert model.exogenous == (1,)
     assert model.state_scores[0] > 0.999
     assert model.state_scores[1] < 0.5
     assert model.is_good
-    assert model.recommended_samples() == DRAWN_SAMPLES
+    assert model.recommended_samples() == DRAWN_SAMPLES - len(data)
 
 
 def test_a_set_point_moves_as_it_did_in_the_data():
@@ -147,7 +148,7 @@ def test_multi_step_scores_of_one_step_are_nearly_the_scores_of_the_model():
 
 
 def test_errors_of_a_chaotic_system_grow_with_the_steps():
-    """The logistic map in chaos, with a little noise: a parabola, but nobody knows it ten steps ahead."""
+    """The logistic map in chaos, with a little noise: a parabola, which no model predicts ten steps ahead."""
     data = logged(
         lambda s, a, rng: np.clip(3.8 * s * (1 - s) + 0.001 * rng.standard_normal(1), 0, 1),
         lambda rng: rng.uniform(0.1, 0.9, 1),

@@ -132,7 +132,7 @@ def test_known_rewards_are_summed_exactly():
     data = line()
     model = pf.DynamicsForest(n_estimators=3, reward=reward).fit(data)
     paid.clear()
-    states = 0.1 * data.states[:5]  # nobody leaves the data from here
+    states = 0.1 * data.states[:5]  # no rollout leaves the data from here
     policy = constant_policy(data, middle_action(data))
     values = ModelRollouts(model, 0.5, 1).values(policy, states, n_steps=3, seed=0, member=0)
     assert values.tolist() == (paid[0] + 0.5 * paid[1] + 0.25 * paid[2]).tolist()

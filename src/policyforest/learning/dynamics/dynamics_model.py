@@ -112,7 +112,7 @@ class DynamicsModel:
         (`exogenous`) are predicted to stay, and terminal steps are left out.
 
         Args:
-            n_steps: Steps from the state that is known to the one that is predicted.
+            n_steps: Steps from the known state to the predicted one.
         """
         number = whole_number("n_steps", n_steps, at_least=1)
         fold = HeldOut.of(self.transitions.episodes, self.seed).fold

@@ -42,8 +42,8 @@ class Structure:
 
 
 def find_structure(data: Transitions, seed: int, exogenous: tuple[int, ...] = ()) -> Structure:
-    """Looks for pairs and relations in the states of all samples, next states that are not terminal included; what is
-    declared exogenous is computed from nothing."""
+    """Looks for pairs and relations in the states of all samples, next states that are not terminal included;
+    dimensions that are declared exogenous are neither halves of pairs nor computed."""
     states = np.concatenate([data.states, data.next_states[~data.terminals]])
     n = states.shape[1]
     circles = _circles(states, {*data.periodic, *exogenous})
