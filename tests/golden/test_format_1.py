@@ -3,12 +3,13 @@
 Linear leaves that are learned after loading are the exception. The files were written when leaves were plain least
 squares; now slopes are shrunk, so their coefficients, and what is computed from them, are near but not the same.
 
-`write_format_1.py` shows how the files were made. A change that breaks a test here breaks files that users have: read
-the old format as well, do not write the files again.
+The files are in `format_1.zip`; `write_format_1.py` shows how they were made. A change that breaks a test here breaks
+files that users have: read the old format as well, do not write the files again.
 """
 
 import json
 import shutil
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,10 @@ import pytest
 
 import policyforest as pf
 
-FOLDER = Path(__file__).with_name("format_1")
+# One archive, unpacked for this run and removed with it.
+TEMPORARY = tempfile.TemporaryDirectory(prefix="policyforest-format-1-")
+FOLDER = Path(TEMPORARY.name)
+shutil.unpack_archive(Path(__file__).with_name("format_1.zip"), FOLDER)
 KINDS = {
     "binary-action-search-polynomial": "binary-action-search",
     "discrete": "discrete",
