@@ -15,7 +15,7 @@ from policyforest.data.transitions import Transitions
 from policyforest.learning.improvement.rollout_improvement import RolloutImprovement
 from policyforest.learning.improvement.simple_policies import constant_policy, middle_action
 from policyforest.paper import STUDIES, planning_studies, result_tables
-from policyforest.paper.cell_checks import check_result
+from policyforest.paper.cell_checks import check_cell
 from policyforest.paper.exhibit_drawing import draw
 from policyforest.paper.exhibits import planning_table
 from policyforest.paper.finished_cells import Cells
@@ -124,7 +124,7 @@ def test_a_cell_is_what_its_study_may_write(name: str, monkeypatch: pytest.Monke
     monkeypatch.setattr(planning_studies, "plan", push)
     study = pickle.loads(pickle.dumps(STUDIES[name]))  # as worker processes get it
     content = run_cell((study, 7, "paper"))
-    check_result(content, "plans", STUDIES[name].methods)
+    check_cell(content, "plans", STUDIES[name].methods)
     assert json.loads(json.dumps(content, allow_nan=False)) == content
     assert content["result"]["planned"]["winner"] == "push"
     same = content["result"]["planned"]["return"] == content["result"]["start"]["return"]
@@ -136,7 +136,7 @@ def test_a_cell_without_its_numbers_is_refused(lost: str) -> None:
     row = {"return": -1.0, "steps": 1.0}
     planned = {key: value for key, value in (ABOUT | row).items() if key != lost}
     with pytest.raises(ValueError, match=f"no number '{lost}'"):
-        check_result({"result": {"planned": planned, "start": row}}, "plans", ("planned", "start"))
+        check_cell({"result": {"planned": planned, "start": row}}, "plans", ("planned", "start"))
 
 
 def test_the_pendulum_is_learned_by_its_angle(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,15 @@ import math
 from dataclasses import asdict
 from typing import Any
 
-from policyforest._support.arguments import LARGEST, Array, box_array, finite_array, real_number, whole_number
+from policyforest._support.arguments import (
+    LARGEST,
+    Array,
+    box_array,
+    finite_array,
+    moderate,
+    real_number,
+    whole_number,
+)
 from policyforest._support.spaces import require_actions, require_observations
 from policyforest.baselines.bases import MAX_FEATURES, Basis, PolynomialBasis, RadialBasis
 from policyforest.baselines.binary_action_search import BinarySearchPolicy, check_resolution
@@ -50,7 +58,8 @@ def _pack_linear(policy: BinarySearchPolicy | LSPIPolicy) -> tuple[dict[str, Arr
 def _linear(parts: Parts, n_inputs: int, n_blocks: int) -> dict[str, Any]:
     """The fields that both policies have: weights (blocks, K) for the K functions of a basis over a box."""
     box = box_array("input_box", parts.array("input_box", "<f8", 2), n_inputs)
-    weights = finite_array("weights", parts.array("weights", "<f8", 2), 2)
+    # Larger weights would overflow at every state, not only at distant ones.
+    weights = moderate("weights", finite_array("weights", parts.array("weights", "<f8", 2), 2))
     basis = _basis(parts.setting("basis"), n_inputs)
     expected = (n_blocks, basis.over(box).n_features)
     if weights.shape != expected:
