@@ -25,7 +25,7 @@ from policyforest.policy.policy_info import PolicyInfo
 PERIODIC = {0: (-math.pi, math.pi)}
 MAX_SPEED, MAX_TORQUE, STEP, EPISODE_STEPS = 8.0, 2.0, 0.05, 200
 STATE_SPACE = Box(np.array([-math.pi, -MAX_SPEED]), np.array([math.pi, MAX_SPEED]), dtype=np.float64)
-# The torques that the control law compares; a torque costs so little that finer steps change nothing.
+# The torques that the control law compares: more than the grid's, since one step ahead takes little time.
 LAW_TORQUES = 401
 
 
