@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from policyforest.data.transitions import Transitions
+from policyforest.learning import planned_learning
 from policyforest.learning.improvement.rollout_improvement import RolloutImprovement
 from policyforest.learning.improvement.simple_policies import constant_policy, middle_action
 from policyforest.paper import STUDIES, planning_studies, result_tables
@@ -20,7 +21,7 @@ from policyforest.paper.exhibit_drawing import draw
 from policyforest.paper.exhibits import planning_table
 from policyforest.paper.finished_cells import Cells
 from policyforest.paper.planning_requirements import LINES
-from policyforest.paper.planning_studies import SIZES, PlannedPolicy, plan, plan_and_evaluate, plan_linear_quadratic
+from policyforest.paper.planning_studies import SIZES, PlannedCell, plan, plan_and_evaluate, plan_linear_quadratic
 from policyforest.paper.studies import run_cell
 from stored import write_cell
 
@@ -29,16 +30,18 @@ ABOUT = {"kept": True, "winner": "linear", "cpu_seconds": 9.0, "peak_mb": 100.0}
 PLANS = [name for name, study in STUDIES.items() if study.kind == "plans"]
 
 
-def push(data: Transitions, discount: float, seed: int) -> PlannedPolicy:
+def push(data: Transitions, discount: float, seed: int) -> PlannedCell:
     """In place of learning: a policy that pushes, and one that does nothing."""
     nothing = constant_policy(data, middle_action(data))
-    return PlannedPolicy(constant_policy(data, data.action_space.low), nothing, True, "push")
+    return PlannedCell(constant_policy(data, data.action_space.low), nothing, True, "push")
 
 
 @pytest.fixture
 def short_improvement(monkeypatch: pytest.MonkeyPatch) -> None:
-    short = partial(RolloutImprovement, n_rounds=1, n_states=100, n_members=2)
-    monkeypatch.setattr(planning_studies, "RolloutImprovement", short)
+    def short(discount: float, **settings: Any) -> RolloutImprovement:
+        return RolloutImprovement(discount, **settings | {"n_rounds": 1, "n_states": 100, "n_members": 2})
+
+    monkeypatch.setattr(planned_learning, "RolloutImprovement", short)
 
 
 def put(out: Path, study: str, seed: int, planned: dict[str, Any], start: dict[str, Any], scale: str = "paper") -> None:
@@ -86,22 +89,18 @@ def test_a_plan_is_a_policy_and_its_start() -> None:
     assert cell["planned"]["cpu_seconds"] > 0
     assert cell["planned"]["peak_mb"] > 10
     assert isinstance(cell["planned"]["kept"], bool)
-    assert (cell["planned"]["winner"] == "start") == (not cell["planned"]["kept"])
-    if not cell["planned"]["kept"]:
-        assert cell["planned"]["return"] == cell["start"]["return"]
+    assert (cell["planned"]["winner"] == "improved") == cell["planned"]["kept"]
 
 
 @pytest.mark.usefixtures("short_improvement")
-def test_more_actions_start_from_a_constant() -> None:
+def test_costs_of_a_linear_quadratic_system_are_compared_with_its_optimum() -> None:
     cell = plan_linear_quadratic(913, steps=100)
     assert SIZES[913 % 12] == (2, 2)
-    assert cell["start"]["method"] == "constant"
-    assert cell["start"]["ratio"] == pytest.approx(cell["nothing"]["ratio"])
     assert cell["optimum"]["ratio"] == 1
     assert (cell["optimum"]["n"], cell["optimum"]["m"]) == (2, 2)
-    for row in (cell["planned"], cell["start"]):
+    for row in (cell["planned"], cell["start"], cell["nothing"]):
         assert row["ratio"] == pytest.approx(row["return"] / cell["optimum"]["return"])
-    assert cell["planned"]["ratio"] < cell["start"]["ratio"]
+    assert 1 <= cell["planned"]["ratio"] < 0.1 * cell["nothing"]["ratio"]
 
 
 @pytest.mark.usefixtures("short_improvement")
@@ -131,18 +130,25 @@ def test_a_cell_is_what_its_study_may_write(name: str, monkeypatch: pytest.Monke
     assert same == (name == "planning-car-on-the-hill")  # no constant push leaves the valley
 
 
+def test_a_start_that_a_constant_action_beat_is_still_evaluated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then the improvement is not kept, but the policy is not the start either."""
+    monkeypatch.setattr(planning_studies, "plan", lambda *given: replace(push(*given), kept=False, winner="constant"))
+    cell = plan_and_evaluate(900, problem="double-integrator", samples={"episodes": 5}, episodes=1)
+    assert cell["start"]["return"] != cell["planned"]["return"]
+
+
 @pytest.mark.parametrize("lost", ["kept", "cpu_seconds", "peak_mb", "return"])
 def test_a_cell_without_its_numbers_is_refused(lost: str) -> None:
     row = {"return": -1.0, "steps": 1.0}
     planned = {key: value for key, value in (ABOUT | row).items() if key != lost}
-    with pytest.raises(ValueError, match=f"no number '{lost}'"):
+    with pytest.raises(ValueError, match=f"'{lost}'"):
         check_cell({"result": {"planned": planned, "start": row}}, "plans", ("planned", "start"))
 
 
 def test_the_pendulum_is_learned_by_its_angle(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
 
-    def noted(data: Transitions, discount: float, seed: int) -> PlannedPolicy:
+    def noted(data: Transitions, discount: float, seed: int) -> PlannedCell:
         seen.append(data)
         return push(data, discount, seed)
 
@@ -210,6 +216,7 @@ def test_a_share_of_the_limit_needs_the_limit(tmp_path: Path) -> None:
     assert "mean within 5% of the limit: needs the limit;" in line(tmp_path, "Pendulum-v1")[-1]
     limit = {"problem": "Pendulum-v1", "return": -148.0, "steps": 200.0}
     write_cell(tmp_path, "planning-pendulum-v1-limit", 0, limit)
+    assert STUDIES["planning-pendulum-v1-limit"].results(tmp_path) == [limit]
     assert "mean within 5% of the limit: met so far;" in line(tmp_path, "Pendulum-v1")[-1]
 
 

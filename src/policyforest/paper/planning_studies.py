@@ -39,7 +39,7 @@ class PlannedCell:
     policy: Policy
     start: Policy
     kept: bool
-    """Whether the improvement was kept; else `policy` is `start`"""
+    """Whether the improvement was kept; else `policy` is `start`, or the constant action if that beats it"""
     winner: str
     """The candidate that became the policy"""
 
@@ -91,7 +91,8 @@ def plan_and_evaluate(
     data = gather(env, samples, seed) if periodic is None else collect(env, **samples, seed=seed, periodic=periodic)
     made, about = measured_plan(data, named.discount, seed)
     judged = evaluate(made.policy, env, episodes=episodes, seed=EVALUATION_SEED)
-    before = evaluate(made.start, env, episodes=episodes, seed=EVALUATION_SEED) if made.kept else judged
+    # Evaluated even if the improvement was not kept: the policy can be a constant action that beat the start.
+    before = evaluate(made.start, env, episodes=episodes, seed=EVALUATION_SEED)
     start = _row(before) | {"method": made.start.info.method}
     return {"samples": len(data), "planned": _row(judged) | about, "start": start}
 
