@@ -90,7 +90,7 @@ class AngleGrid:
         return np.asarray(low + right * (high - low))
 
     def predicted(self, states: Floats) -> Floats:
-        """What the grid says that episodes from these states return."""
+        """The returns that the grid predicts for episodes from these states."""
         return -self._between(self.costs, self._places(*states.T))
 
     def act_batch(self, states: Floats) -> Floats:

@@ -154,11 +154,11 @@ def _curve_studies() -> list[Study]:
     for points in (50, 100, 300):
         cell = partial(plan_and_evaluate, problem="double-integrator", samples={"episodes": points}, episodes=1)
         title = f"Double Integrator from (1, 0), {points} random episodes, {PLANNED}"
-        made.append(_study(f"double-integrator-{points}", title, 100, 18.0, cell))
+        made.append(_study(f"double-integrator-{points}", title, 100, 9.0, cell))
     for mass, problem in (("6kg", "inverted-pendulum-6kg"), ("8kg", "inverted-pendulum")):
         cell = partial(plan_and_evaluate, problem=problem, samples={"episodes": 100}, episodes=10)
         title = f"Inverted Pendulum, {mass[0]} kg, 100 random episodes, {PLANNED}"
-        made.append(_study(f"pendulum-{mass}", title, 50, 13.0, cell))
+        made.append(_study(f"pendulum-{mass}", title, 50, 9.0, cell))
     return made
 
 
@@ -175,13 +175,13 @@ def _other_studies() -> list[Study]:
         periodic=angle_pendulum.PERIODIC,
     )
     return [
-        _study("car-on-the-hill", f"Car on the Hill, 20,000 uniform samples, {PLANNED}", 200, 15.0, car),
+        _study("car-on-the-hill", f"Car on the Hill, 20,000 uniform samples, {PLANNED}", 200, 13.0, car),
         _study(
-            "inverted-pendulum-v5", f"InvertedPendulum-v5, 1,000 random steps, {PLANNED}", 20, 42.0, balancing,
+            "inverted-pendulum-v5", f"InvertedPendulum-v5, 1,000 random steps, {PLANNED}", 20, 5.0, balancing,
             extra="mujoco",
         ),
-        _study("reacher-v5", f"Reacher-v5, 3,000 random steps, {PLANNED}", 20, 65.0, reacher, extra="mujoco"),
-        _study("pendulum-v1", f"Pendulum-v1 by its angle, 5,000 random steps, {PLANNED}", 20, 40.0, swing_up),
+        _study("reacher-v5", f"Reacher-v5, 3,000 random steps, {PLANNED}", 20, 46.0, reacher, extra="mujoco"),
+        _study("pendulum-v1", f"Pendulum-v1 by its angle, 5,000 random steps, {PLANNED}", 20, 24.0, swing_up),
     ]  # fmt: skip
 
 
@@ -191,7 +191,7 @@ STUDIES = {
         _study(
             "lqr",
             f"Random linear-quadratic systems of 12 sizes, 1,000 random steps, {PLANNED}",
-            *(SYSTEMS_PER_SIZE * len(SIZES), 27.0),
+            *(SYSTEMS_PER_SIZE * len(SIZES), 6.0),
             plan_linear_quadratic,
         ),
         *_curve_studies(),
