@@ -12,9 +12,8 @@ from gymnasium.spaces import Box
 from typer.testing import CliRunner
 
 import policyforest as pf
+from golden_files import FORMAT_1
 from policyforest.cli import main
-
-GOLDEN = Path(__file__).parents[1] / "golden" / "format_1"
 
 
 def show(*arguments: str | Path, code: int = 0) -> Any:
@@ -57,7 +56,7 @@ def test_a_picture_or_page_that_is_asked_for_and_cannot_be_drawn_is_an_error(
 
 def test_a_policy_of_many_forests_is_drawn_over_their_box(tmp_path: Path) -> None:
     file = tmp_path / "search.pforest"
-    file.write_bytes((GOLDEN / "forest-binary-action-search.pforest").read_bytes())
+    file.write_bytes((FORMAT_1 / "forest-binary-action-search.pforest").read_bytes())
     assert "state 0 in [-3.142, 3.142]" in show(file).stdout
     assert file.with_suffix(".png").is_file()
     assert file.with_suffix(".html").is_file()

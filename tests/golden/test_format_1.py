@@ -9,7 +9,6 @@ files that users have: read the old format as well, do not write the files again
 
 import json
 import shutil
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +16,8 @@ import numpy as np
 import pytest
 
 import policyforest as pf
+from golden_files import FORMAT_1 as FOLDER
 
-# One archive, unpacked for this run and removed with it.
-TEMPORARY = tempfile.TemporaryDirectory(prefix="policyforest-format-1-")
-FOLDER = Path(TEMPORARY.name)
-shutil.unpack_archive(Path(__file__).with_name("format_1.zip"), FOLDER)
 KINDS = {
     "binary-action-search-polynomial": "binary-action-search",
     "discrete": "discrete",

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import policyforest as pf
+from golden_files import FORMAT_1
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "format_1"
-POLICIES: dict[str, Any] = {file.stem: pf.load(file) for file in sorted(GOLDEN.glob("*.pforest"))}
+POLICIES: dict[str, Any] = {file.stem: pf.load(file) for file in sorted(FORMAT_1.glob("*.pforest"))}
 POLICIES["float32"] = POLICIES["forest-linear"].astype("float32")
 ALL_POLICIES = pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES.keys())
 
