@@ -9,6 +9,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <exception>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -34,28 +35,26 @@ struct NativeForest {
     std::call_once(compiled, [this] { predictor_ = std::make_unique<Predictor>(forest); });
     return *predictor_;
   }
-  // The search over one action dimension, kept from call to call: making it visits every node.
+  // The search over one action dimension, kept from call to call: making it visits every node. Each dimension has its
+  // own, since a search over several asks for one after the other.
   std::shared_ptr<const LineSearch> line_search(std::size_t action) const {
     const std::lock_guard lock(searched);
-    if (!search_ || search_dim_ != action) {
-      search_ = std::make_shared<const LineSearch>(forest, action);
-      search_dim_ = action;
-    }
-    return search_;
+    auto& kept = searches_[action];
+    if (!kept) kept = std::make_shared<const LineSearch>(forest, action);
+    return kept;
   }
 
-  // Gives the search's memory back, a copy of every node; it is made again when it is needed.
+  // Gives the memory of the searches back, a copy of every node for each; they are made again when they are needed.
   void release_search() const {
     const std::lock_guard lock(searched);
-    search_.reset();
+    searches_.clear();
   }
 
  private:
   mutable std::once_flag compiled;
   mutable std::unique_ptr<Predictor> predictor_;
   mutable std::mutex searched;
-  mutable std::shared_ptr<const LineSearch> search_;
-  mutable std::size_t search_dim_ = 0;
+  mutable std::map<std::size_t, std::shared_ptr<const LineSearch>> searches_;
 };
 
 // An array that takes over the numbers of a vector.

@@ -24,7 +24,11 @@ from policyforest._support.arguments import (
     threads,
     whole_number,
 )
+from policyforest.forest.bounded_search import bounded_best_action
 from policyforest.forest.growth_rules import LeafModel
+
+SearchMode = Literal["exact", "bounded", "merged"]
+SEARCH_MODES: tuple[SearchMode, ...] = ("exact", "bounded", "merged")
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,7 @@ class BestActions:
     action: Floats
     """The best action: (n, action dimensions)"""
     box: Floats
-    """Rows (lo, hi) of the box where F(s, ·) has this value: (n, action dimensions, 2)"""
+    """Rows (lo, hi) of a box where F(s, ·) has this value: (n, action dimensions, 2)"""
 
 
 class Forest:
@@ -155,7 +159,8 @@ class Forest:
         return parts[0] if len(parts) == 1 else Forest(_core.join_forests([part._native for part in parts]))
 
     def release_search(self) -> None:
-        """Gives back what `best_action` keeps from call to call, as much memory as the forest itself takes."""
+        """Gives back what `best_action` keeps from call to call: for each action dimension that lines were searched
+        along, as much memory as the forest itself takes."""
         self._native.release_search()
 
     def __repr__(self) -> str:
@@ -210,16 +215,17 @@ class Forest:
         self,
         states: ArrayLike,
         action_dims: Sequence[int] | None = None,
-        search: Literal["exact", "merged"] = "exact",
+        search: SearchMode = "exact",
         max_leaves: int = 50,
         n_jobs: int | None = 1,
     ) -> BestActions:
         """Maximum and arg max of F(s, ·) over the action box, Eq. (bestForestAction), for each row of `states`.
 
         `action_dims` are the inputs that are actions (default: the last ones, those that `states` does not fill).
-        "exact" finds the true maximum; "merged" is the paper's: project, merge, prune to `max_leaves`, take the best
-        leaf. Of several best boxes the lowest is taken, and its middle (linear leaves: the best corner). With one
-        action dimension, neighbouring boxes of equal value count as one.
+        "exact" finds the true maximum; "bounded" one that is near it, at a cost per state that has a bound (see
+        `bounded_search`; with one action dimension it is the exact one); "merged" is the paper's: project, merge, prune
+        to `max_leaves`, take the best leaf. Of several best boxes the lowest is taken, and its middle (linear leaves:
+        the best corner). With one action dimension, neighbouring boxes of equal value count as one.
         """
         given = finite_array("states", states, 2)
         default = range(given.shape[1], self.n_inputs)
@@ -230,7 +236,7 @@ class Forest:
                 f"states: has {given.shape[1]} columns, must have {len(state_dims)} for {self.n_inputs} inputs "
                 f"of which {len(actions)} are actions"
             )
-        one_of("search", search, ("exact", "merged"))
+        one_of("search", search, SEARCH_MODES)
         leaves = whole_number("max_leaves", max_leaves, at_least=1, at_most=2**62)
         rows = np.zeros((len(given), self.n_inputs))
         rows[:, state_dims] = given
@@ -238,7 +244,7 @@ class Forest:
         return self._maxima(rows, actions, search, leaves, n_jobs)
 
     def best_action_inside(
-        self, states: Floats, search: Literal["exact", "merged"], max_leaves: int, n_jobs: int | None
+        self, states: Floats, search: SearchMode, max_leaves: int, n_jobs: int | None
     ) -> BestActions:
         """`best_action` of rows that are known to be finite and inside the box, the actions being the last inputs."""
         n_states = states.shape[1]
@@ -247,13 +253,15 @@ class Forest:
         return self._maxima(rows, list(range(n_states, self.n_inputs)), search, max_leaves, n_jobs)
 
     def _maxima(
-        self, rows: Floats, actions: list[int], search: str, max_leaves: int, n_jobs: int | None
+        self, rows: Floats, actions: list[int], search: SearchMode, max_leaves: int, n_jobs: int | None
     ) -> BestActions:
         is_action = [int(d in actions) for d in range(self.n_inputs)]
         if search == "merged":
             found = _core.merged_best_action(self._native, rows, is_action, max_leaves, threads(n_jobs))
         elif len(actions) == 1:
             found = _core.line_search(self._native, rows, actions[0], threads(n_jobs))
+        elif search == "bounded":
+            found = bounded_best_action(self._native, rows, actions, threads(n_jobs))
         else:
             found = _core.branch_and_bound(self._native, rows, is_action, threads(n_jobs))
         value, action, lo, hi = found

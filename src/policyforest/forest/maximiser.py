@@ -10,9 +10,17 @@ from numpy.typing import ArrayLike
 
 from policyforest._support.angles import Periodic, turned_within
 from policyforest._support.arguments import Floats, finite_array
-from policyforest.forest.forest import BestActions, Forest
+from policyforest.forest.forest import SEARCH_MODES, BestActions, Forest, SearchMode
 
-SearchMode = Literal["exact", "merged"]
+ActionSearch = Literal["auto", "exact", "bounded", "merged"]
+ACTION_SEARCHES: tuple[ActionSearch, ...] = ("auto", *SEARCH_MODES)
+
+
+def search_mode(search: ActionSearch, n_actions: int) -> SearchMode:
+    """What "auto" stands for: the exact search over one action dimension, the bounded one over several."""
+    if search == "auto":
+        return "exact" if n_actions == 1 else "bounded"
+    return search
 
 
 def states_in_box(states: ArrayLike, box: Floats, periodic: Periodic) -> Floats:

@@ -11,16 +11,18 @@ from numpy.typing import ArrayLike
 
 from policyforest._support.arguments import Floats, finite_array, moderate, one_of, whole_number
 from policyforest._support.spaces import bounds, require_actions, require_observations
-from policyforest.forest.forest import Forest
+from policyforest.forest.forest import SEARCH_MODES, Forest, SearchMode
 from policyforest.forest.growth_rules import period_rows
-from policyforest.forest.maximiser import SearchMode, states_in_box
+from policyforest.forest.maximiser import states_in_box
 from policyforest.policy.acting import ActingPolicy
 from policyforest.policy.policy_info import PolicyInfo
 
 
 @dataclass(frozen=True, eq=False)
 class GreedyPolicy(ActingPolicy):
-    """Acts by the arg max of a Q forest; states outside the forest's box get the answer of the nearest inside."""
+    """Acts by the arg max of a Q forest; states outside the forest's box get the answer of the nearest inside.
+
+    `action_search` is how the arg max is searched, as in `Forest.best_action`."""
 
     kind = "greedy"
 
@@ -35,7 +37,7 @@ class GreedyPolicy(ActingPolicy):
     def __post_init__(self) -> None:
         n_states = require_observations("observation_space", self.observation_space).shape[0]
         n_actions = require_actions("action_space", self.action_space).shape[0]
-        one_of("action_search", self.action_search, ("exact", "merged"))
+        one_of("action_search", self.action_search, SEARCH_MODES)
         whole_number("max_leaves", self.max_leaves, at_least=1)
         if self.forest.n_inputs != n_states + n_actions:
             raise ValueError(f"forest: has {self.forest.n_inputs} inputs, must have {n_states} + {n_actions}")
