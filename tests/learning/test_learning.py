@@ -197,6 +197,80 @@ def test_auto_stops_when_the_values_have_settled():
     assert len(learner(discount=0.99, horizon="auto").fit(data).history) < 200
 
 
+def test_one_action_is_searched_exactly_and_several_by_the_bounded_search():
+    for samples, search in ((line_samples, "exact"), (two_action_samples, "bounded")):
+        data = samples(100)
+        auto, named, other = (
+            learner(horizon=2, action_search=word).fit(data)
+            for word in ("auto", search, {"exact": "merged", "bounded": "exact"}[search])
+        )
+        assert same_forest(auto.forest, named.forest)
+        assert not same_forest(auto.forest, other.forest)
+        assert auto.policy().action_search == search
+        assert auto.policy("merged").action_search == "merged"
+
+
+def test_the_best_of_several_actions_is_found_as_well_as_by_the_exact_search():
+    data = two_action_samples(500)
+    wanted = data.states * [1.0, -0.5]
+    errors = []
+    for search in ("bounded", "exact"):
+        q = learner(discount=0.0, horizon=1, n_estimators=20, action_search=search).fit(data)
+        errors.append(np.abs(q.policy().act_batch(data.states) - wanted).mean())
+    assert errors[0] < 1.2 * errors[1]  # measured: the same to 10%
+    assert errors[0] < 0.2
+
+
+def test_a_greedy_policy_of_several_actions_is_kept_in_a_file(tmp_path):
+    policy = learner(horizon=2).fit(two_action_samples(100)).policy()
+    policy.save(tmp_path / "greedy.pforest")
+    loaded, states = pf.load(tmp_path / "greedy.pforest"), two_action_samples(30, seed=1).states
+    assert loaded.action_search == "bounded"
+    assert np.array_equal(loaded.act_batch(states), policy.act_batch(states))
+
+
+@pytest.mark.parametrize(("search", "n_forests"), [("auto", 3), ("exact", 1)])
+def test_forests_of_several_actions_are_averaged_where_the_maximum_is_cheap(search, n_forests):
+    settings = learner(discount=0.5, horizon="auto", n_averaged=3, n_estimators=4, action_search=search)
+    q = settings.fit(two_action_samples(150))
+    assert len(q.forest) == 4 * n_forests
+
+
+def test_samples_of_several_actions_are_drawn_where_the_model_is_good():
+    q = learner(horizon=1, resample="auto").fit(two_action_samples(400))
+    assert q.resampling.n_drawn > 0
+
+
+def test_a_fitted_model_takes_the_place_of_a_new_one(monkeypatch):
+    data = line_samples(200)
+    expected = learner(horizon=2, resample="auto").fit(data)
+    model = pf.DynamicsForest(random_state=0).fit(data)
+    monkeypatch.setattr(pf.DynamicsForest, "fit", lambda *_: pytest.fail("fitted again"))
+    q = learner(horizon=2, resample=model).fit(data)
+    assert same_forest(q.forest, expected.forest)
+    assert q.resampling == expected.resampling
+    again = pf.Transitions.concatenate([data])  # equal samples in another object
+    assert same_forest(learner(horizon=2, resample=model).fit(again).forest, expected.forest)
+
+
+def test_a_model_of_other_samples_is_refused():
+    model = pf.DynamicsForest().fit(line_samples(60, seed=1))
+    with pytest.raises(ValueError, match="resample: is a model of 60 other samples, must be one of the 50 that"):
+        learner(resample=model).fit(line_samples(50))
+
+
+def test_a_model_that_predicts_badly_draws_nothing():
+    rng = np.random.default_rng(9)
+    data = line_samples(100)
+    noise = pf.Transitions(
+        data.states, data.actions, rng.random(100), rng.uniform(-1, 1, (100, 1)), data.terminals, data.episodes,
+        action_space=ACTIONS, observation_space=LINE,
+    )  # fmt: skip
+    q = learner(horizon=2, resample=pf.DynamicsForest().fit(noise)).fit(noise)
+    assert q.resampling.n_drawn == 0
+    assert same_forest(q.forest, learner(horizon=2).fit(noise).forest)
+
+
 def test_a_warm_start_goes_on_from_another_q():
     data = line_samples()
     settings = learner(horizon=1, min_samples_leaf=1)
@@ -213,7 +287,7 @@ def test_a_warm_start_from_another_problem_is_refused():
         learner(warm_start=other).fit(line_samples())
 
 
-@pytest.mark.parametrize("search", ["exact", "merged"])
+@pytest.mark.parametrize("search", ["exact", "bounded", "merged"])
 @pytest.mark.parametrize("samples", [line_samples, two_action_samples])
 def test_the_same_seed_gives_the_same_bits_with_any_number_of_threads(search, samples):
     data = samples(80)
@@ -320,7 +394,8 @@ def test_one_sample_is_enough_to_run():
 @pytest.mark.parametrize("states", ["uniform", "visited"])
 @pytest.mark.parametrize("samples", [line_samples, two_action_samples])
 def test_the_policy_is_near_the_best_actions(leaf_model, states, samples):
-    q = learner(discount=0.0, horizon=1, n_estimators=20, min_samples_leaf=2).fit(samples(500))
+    settings = learner(discount=0.0, horizon=1, n_estimators=20, min_samples_leaf=2, action_search="exact")
+    q = settings.fit(samples(500))
     policy = pf.FittedPolicyForest(leaf_model=leaf_model, states=states, n_states=800, n_estimators=10).fit(q)
     assert policy.info.method == {"constant": "fpf-pwc", "linear": "fpf-pwl"}[leaf_model]
     assert len(policy.forests) == q.transitions.actions.shape[1]

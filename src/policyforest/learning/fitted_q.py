@@ -4,7 +4,8 @@ Q_1 is fitted on the rewards; then, with the samples (s, a, r, s'), Eqs. (FQI:in
 
     x = (s, a),    y = r + gamma * max_a' Q_{h-1}(s', a')    (y = r where s' is terminal).
 
-The maximum over the action box is exact (`Forest.best_action`), or the paper's merged and pruned tree on request.
+The maximum over the action box is exact for one action dimension, and near it for several, where the exact one can cost
+milliseconds per state (`Forest.best_action`); the paper's merged and pruned tree is used on request.
 """
 
 from __future__ import annotations
@@ -21,10 +22,11 @@ from policyforest._support.files import array_digest
 from policyforest._support.settings import HOW, result_settings
 from policyforest.data.transitions import Transitions
 from policyforest.forest.executors.interface import Executor, Threads
-from policyforest.forest.forest import Forest
+from policyforest.forest.forest import Forest, SearchMode
 from policyforest.forest.forest_blocks import SharedInputs, Tell, silent
 from policyforest.forest.growth_rules import Score
-from policyforest.forest.maximiser import Maximiser, SearchMode
+from policyforest.forest.maximiser import ACTION_SEARCHES, ActionSearch, Maximiser, search_mode
+from policyforest.learning.dynamics.dynamics_model import DynamicsModel
 from policyforest.learning.q_checkpoint import QCheckpoint, forest_digest, samples_digest
 from policyforest.learning.q_function import QFunction
 from policyforest.learning.q_history import QIteration, QState, first_settled
@@ -55,18 +57,22 @@ class FittedQIteration:
         discount: gamma, in [0, 1).
         horizon: H, the number of iterations, or "auto": until the values have settled.
         n_averaged: With `horizon="auto"`, Q is the average of this many forests, the one that has settled and those
-            after it: each is grown on other samples and splits, and the arg max of their average is steadier. With
-            several action dimensions Q is the last forest: the maximum over more trees would cost too much.
+            after it: each is grown on other samples and splits, and the arg max of their average is steadier. Where
+            several action dimensions are searched by "exact" or "merged", Q is the last forest: the maximum over more
+            trees would cost too much.
         n_estimators: The number of trees of the Q forest.
         max_features: As in `grow_forest`.
         min_samples_leaf: n_min of the Q forest. The default is 1: 25 trees and the policy's larger leaves average the
             noise of single samples away (on the pendulum 1 gives -128, ln N = 9 gives -149).
         min_variance: As in `grow_forest`.
         score: As in `grow_forest`.
-        action_search: "exact", or "merged" for the paper's pruned merge with `max_leaves`.
+        action_search: How the maximum over the actions is searched, as in `Forest.best_action`: "exact", "bounded",
+            "merged" for the paper's pruned merge with `max_leaves`, or "auto": exact for one action dimension, bounded
+            for several.
         max_leaves: Leaves of the merged tree, with `action_search="merged"`.
         resample: Samples drawn from a learned model are added to the given ones, new ones in each iteration (see
-            `DynamicsForest`): "auto" where the model predicts held-out samples well, a number, or None for never.
+            `DynamicsForest`): "auto" where the model predicts held-out samples well, the same with a fitted
+            `DynamicsModel` of the samples in place of a new one, a number, or None for never.
         warm_start: Begin with this Q function in place of zero.
         callback: Called with a `QIteration` after each iteration.
         random_state: The seed.
@@ -86,9 +92,9 @@ class FittedQIteration:
     min_samples_leaf: int | None = 1
     min_variance: float = 0.0
     score: Score = None
-    action_search: SearchMode = "exact"
+    action_search: ActionSearch = "auto"
     max_leaves: int = 50
-    resample: int | Literal["auto"] | None = "auto"
+    resample: int | DynamicsModel | Literal["auto"] | None = "auto"
     warm_start: QFunction | None = None
     random_state: int | np.random.Generator | None = 0
     n_jobs: int | None = 1
@@ -102,7 +108,7 @@ class FittedQIteration:
         if self.horizon != "auto":
             whole_number("horizon", self.horizon, at_least=1)
         whole_number("n_averaged", self.n_averaged, at_least=1)
-        if self.resample not in ("auto", None):
+        if self.resample not in ("auto", None) and not isinstance(self.resample, DynamicsModel):
             whole_number("resample", self.resample, at_least=1)
         if self.warm_start is not None and not isinstance(self.warm_start, QFunction):
             raise TypeError(f"warm_start: is {self.warm_start!r}, must be a QFunction or None")
@@ -111,7 +117,11 @@ class FittedQIteration:
                 raise TypeError(f"{name}: is {getattr(self, name)!r}, must be callable or None")
         if self.executor is not None and not isinstance(self.executor, Executor):
             raise TypeError(f"executor: is {self.executor!r}, must be one of policyforest.forest.executors or None")
-        one_of("action_search", self.action_search, ("exact", "merged"))
+        one_of("action_search", self.action_search, ACTION_SEARCHES)
+
+    def search_mode(self, transitions: Transitions) -> SearchMode:
+        """How the maximum over the actions of these samples is searched."""
+        return search_mode(self.action_search, transitions.actions.shape[1])
 
     def fit(self, transitions: Transitions | Any) -> QFunction:
         """Learns from Transitions, or from a dataset of another library that `as_transitions` knows."""
@@ -136,7 +146,7 @@ class FittedQIteration:
             seed = observer.seed(seed)
             source = SampleSource.of(transitions, self.resample, seed, self.n_jobs)
             watched = source.watched(given, seed)
-            n_averaged = self.n_averaged if self.horizon == "auto" and given.single else 1
+            n_averaged = self.n_averaged if self.horizon == "auto" and given.by_lines else 1
             state = observer.resumed(n_averaged) or QState((), (), self._first_values(watched, start))
             most = min(self.most_iterations(), most or self.most_iterations())
             observer.start(state, most)
@@ -155,7 +165,7 @@ class FittedQIteration:
         if not isinstance(transitions, Transitions):
             raise TypeError(f"transitions: is {type(transitions).__name__}, must be Transitions (see pf.collect)")
         executor = self.executor or Threads(self.n_jobs)
-        given = QSamples(transitions, executor, "samples")
+        given = QSamples(transitions, executor, "samples", self.search_mode(transitions))
         executor.require(given.n_bytes)
         return given
 
@@ -197,8 +207,8 @@ class FittedQIteration:
         return forest if optimism is None else optimism.leaves(forest)
 
     def _maximiser(self, forest: Forest, given: QSamples) -> Maximiser:
-        n_states = given.transitions.states.shape[1]
-        return Maximiser(forest, n_states, given.transitions.periodic, self.action_search, self.max_leaves)
+        n_states, search = given.transitions.states.shape[1], self.search_mode(given.transitions)
+        return Maximiser(forest, n_states, given.transitions.periodic, search, self.max_leaves)
 
     def _newest_maximiser(self, state: QState, given: QSamples) -> Maximiser | None:
         if state.last:
@@ -233,7 +243,7 @@ class FittedQIteration:
         if optimism is not None:
             raise ValueError("checkpoint_dir: goes with fit alone, must be None while exploring")
         settings = {
-            "learner": result_settings(self),
+            "learner": result_settings(self) | self._resolved(transitions),
             "seed": seed,
             "samples": samples_digest(transitions),
             "warm_start": forest_digest(None if self.warm_start is None else self.warm_start.forest),
@@ -247,3 +257,10 @@ class FittedQIteration:
             any_seed=self.random_state is None,
         )
         return QObserver(self.progress, self.callback, checkpoint)
+
+    def _resolved(self, transitions: Transitions) -> dict[str, Any]:
+        """Settings that a checkpoint keeps in another form: the search that is used, and a model as what it draws."""
+        resolved: dict[str, Any] = {"action_search": self.search_mode(transitions)}
+        if isinstance(self.resample, DynamicsModel):
+            resolved["resample"] = f"model {samples_digest(self.resample.sample(100, random_state=0))}"
+        return resolved

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from policyforest._support.arguments import Floats, finite_array
 from policyforest.data.transitions import Transitions
-from policyforest.forest.forest import BestActions, Forest
+from policyforest.forest.forest import BestActions, Forest, SearchMode
 from policyforest.forest.maximiser import Maximiser, states_in_box
 from policyforest.policy.greedy_policy import GreedyPolicy
 from policyforest.policy.policy_info import PolicyInfo
@@ -51,15 +51,20 @@ class QFunction:
     def maximiser(self) -> Maximiser:
         """What finds the maxima, without the samples."""
         n_states, settings = self.transitions.states.shape[1], self.settings
-        return Maximiser(self.forest, n_states, self.transitions.periodic, settings.action_search, settings.max_leaves)
+        search = settings.search_mode(self.transitions)
+        return Maximiser(self.forest, n_states, self.transitions.periodic, search, settings.max_leaves)
 
-    def policy(self) -> GreedyPolicy:
-        """pi(s) = arg max_a Q(s, a), searched anew at each call: the paper's "FQI"."""
+    def policy(self, action_search: SearchMode | None = None) -> GreedyPolicy:
+        """pi(s) = arg max_a Q(s, a), searched anew at each call: the paper's "FQI".
+
+        Args:
+            action_search: How the arg max is searched, as in `Forest.best_action`; None: as while Q was learned.
+        """
         return GreedyPolicy(
             self.forest,
             self.transitions.observation_space,
             self.transitions.action_space,
-            self.settings.action_search,
+            self.settings.search_mode(self.transitions) if action_search is None else action_search,
             self.settings.max_leaves,
             PolicyInfo.of("fqi", self.settings, len(self.transitions)),
             self.transitions.periodic,

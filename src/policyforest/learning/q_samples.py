@@ -11,30 +11,33 @@ from policyforest._support.arguments import Floats
 from policyforest._support.spaces import bounds
 from policyforest.data.transitions import Transitions
 from policyforest.forest.executors.interface import Executor
+from policyforest.forest.forest import SearchMode
 from policyforest.forest.forest_blocks import SharedInputs, SharedStates, Tell, silent
 from policyforest.forest.maximiser import Maximiser
 
-# Steps of the action box that thresholds on a single action dimension are drawn from: keeps the exact arg max cheap.
+# Steps of an action dimension that thresholds on it are drawn from: keeps the search along it cheap.
 ACTION_GRID = 1024
 
 
 class QSamples:
     """Inputs (s, a), the box, and the next states where a maximum is needed; shared by name with an executor."""
 
-    def __init__(self, transitions: Transitions, executor: Executor, name: str) -> None:
+    def __init__(self, transitions: Transitions, executor: Executor, name: str, search: SearchMode = "exact") -> None:
         self.transitions, self.executor, self._name = transitions, executor, name
-        self.box = np.concatenate([transitions.state_box(), bounds(transitions.action_space)])
+        actions = bounds(transitions.action_space)
+        self.box = np.concatenate([transitions.state_box(), actions])
+        self.by_lines = search == "bounded" or len(actions) == 1
+        """Whether maxima are searched along lines: cheap enough for more samples and for averages of forests, where
+        the exact maximum over several actions can cost milliseconds per state"""
         self.living = ~transitions.terminals
         self.n_living = int(np.count_nonzero(self.living))
 
     @property
-    def single(self) -> bool:
-        """Whether there is one action dimension: the maximum over several costs a millisecond a state."""
-        return len(self.transitions.action_space.low) == 1
-
-    @property
     def grid(self) -> Mapping[int, int] | None:
-        return {len(self.box) - 1: ACTION_GRID} if self.single and self.box[-1, 0] < self.box[-1, 1] else None
+        """The steps of actions that lines are searched along, where they have more than one value."""
+        first = len(self.transitions.state_limits)
+        wide = [d for d in range(first, len(self.box)) if self.box[d, 0] < self.box[d, 1]]
+        return dict.fromkeys(wide, ACTION_GRID) if self.by_lines and wide else None
 
     @property
     def n_bytes(self) -> int:

@@ -8,6 +8,7 @@ from typing import Literal
 from policyforest.data.transitions import Transitions
 from policyforest.learning.dynamics.dynamics_forest import DynamicsForest
 from policyforest.learning.dynamics.dynamics_model import ENOUGH_SAMPLES, DynamicsModel, Resampling
+from policyforest.learning.q_checkpoint import samples_digest
 from policyforest.learning.q_samples import QSamples
 
 # Values of fewer samples are too noisy to show when they have settled.
@@ -29,14 +30,22 @@ class SampleSource:
 
     @classmethod
     def of(
-        cls, transitions: Transitions, resample: int | Literal["auto"] | None, seed: int, n_jobs: int | None
+        cls,
+        transitions: Transitions,
+        resample: int | DynamicsModel | Literal["auto"] | None,
+        seed: int,
+        n_jobs: int | None,
     ) -> SampleSource:
-        """The source that `resample` asks for; no model is fitted where none is wanted."""
+        """The source that `resample` asks for; no model is fitted where none is wanted or one is given."""
         if resample is None or (resample == "auto" and len(transitions) >= ENOUGH_SAMPLES):
             return cls(None, 0, None)
-        model = DynamicsForest(random_state=seed, n_jobs=n_jobs).fit(transitions)
-        number = model.recommended_samples() if resample == "auto" else resample
-        return cls(model, number, model.resampling(number))
+        if isinstance(resample, DynamicsModel):
+            _require_same(resample, transitions)
+            model, number = resample, resample.recommended_samples()
+        else:
+            model = DynamicsForest(random_state=seed, n_jobs=n_jobs).fit(transitions)
+            number = model.recommended_samples() if resample == "auto" else resample
+        return cls(model if number else None, number, model.resampling(number))
 
     def draw(self, given: QSamples, seed: int) -> QSamples | None:
         """The samples of one iteration."""
@@ -51,3 +60,12 @@ class SampleSource:
             return given
         drawn = self.model.sample(missing, random_state=seed)
         return QSamples(Transitions.concatenate([given.transitions, drawn]), given.executor, "watched")
+
+
+def _require_same(model: DynamicsModel, transitions: Transitions) -> None:
+    theirs = model.transitions
+    if theirs is not transitions and samples_digest(theirs) != samples_digest(transitions):
+        raise ValueError(
+            f"resample: is a model of {len(theirs)} other samples, must be one of the {len(transitions)} that Q is "
+            "learned from"
+        )
