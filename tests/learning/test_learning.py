@@ -349,6 +349,7 @@ def test_drawn_samples_are_added_and_reported():
         ({"resample": 0}, ValueError),
         ({"resample": "often"}, TypeError),
         ({"action_search": "guess"}, ValueError),
+        ({"settling": "soon"}, ValueError),
         ({"n_estimators": 0}, ValueError),
         ({"max_features": 3}, ValueError),
         ({"min_samples_leaf": 0}, ValueError),

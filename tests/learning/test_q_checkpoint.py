@@ -123,6 +123,35 @@ def test_a_setting_that_came_with_a_later_version_counts_as_its_default(data, tm
         learner(checkpoint_dir=tmp_path, max_leaves=51).fit(data)
 
 
+def test_a_folder_of_version_0_1_keeps_its_rule_of_settling(data, tmp_path):
+    how = {"horizon": "auto", "discount": 0.5, "n_averaged": 1}
+    with pytest.raises(KeyboardInterrupt):
+        learner(checkpoint_dir=tmp_path, callback=StopAfter(3), settling="sign", **how).fit(data)
+    settings = json.loads((tmp_path / "settings.json").read_text())
+    del settings["learner"]["settling"]
+    (tmp_path / "settings.json").write_text(json.dumps(settings))
+    assert same(learner(checkpoint_dir=tmp_path, **how).fit(data), learner(settling="sign", **how).fit(data))
+
+
+def test_a_folder_that_names_the_search_is_the_same_fit(data, tmp_path):
+    first = learner(checkpoint_dir=tmp_path, action_search="exact").fit(data)
+    assert same(first, learner(checkpoint_dir=tmp_path).fit(data))
+    with pytest.raises(ValueError, match=r"learner\.action_search is 'exact' there and 'merged' here"):
+        learner(checkpoint_dir=tmp_path, action_search="merged").fit(data)
+
+
+def test_a_model_counts_as_what_it_draws(data, tmp_path):
+    model = pf.DynamicsForest(n_estimators=3).fit(data)
+    with pytest.raises(KeyboardInterrupt):
+        learner(checkpoint_dir=tmp_path, resample=model, callback=StopAfter(2)).fit(data)
+    same_model = pf.DynamicsForest(n_estimators=3).fit(data)
+    assert same(learner(checkpoint_dir=tmp_path, resample=same_model).fit(data), learner(resample=model).fit(data))
+    other = pf.DynamicsForest(n_estimators=2, random_state=5).fit(data)
+    for resample in (other, "auto"):
+        with pytest.raises(ValueError, match=r"learner\.resample is 'model "):
+            learner(checkpoint_dir=tmp_path, resample=resample).fit(data)
+
+
 def test_another_format_version_is_refused(data, tmp_path):
     learner(checkpoint_dir=tmp_path).fit(data)
     settings = json.loads((tmp_path / "settings.json").read_text())

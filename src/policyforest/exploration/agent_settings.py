@@ -10,7 +10,7 @@ from policyforest._support.settings import result_settings
 from policyforest.exploration.explorers import EpsilonSchedule, Explorer
 from policyforest.exploration.planner import Planner
 from policyforest.learning.fitted_policy import FittedPolicyForest
-from policyforest.learning.fitted_q import FittedQIteration
+from policyforest.learning.fitted_q import EARLIER_SETTINGS, FittedQIteration
 
 if TYPE_CHECKING:
     from policyforest.exploration.exploring_agent import ExploringAgent
@@ -33,7 +33,8 @@ def agent_arguments(settings: Mapping[str, Any], n_jobs: int | None) -> dict[str
     """The arguments of `ExploringAgent` besides the problem; settings that a file lacks have their defaults."""
     explorer, planner, final = (dict(settings[name]) for name in ("explorer", "planner", "final"))
     epsilon = explorer.pop("epsilon")
-    q, policy, final_q = planner.pop("q"), planner.pop("policy"), final.pop("q")
+    policy = planner.pop("policy")
+    q, final_q = (EARLIER_SETTINGS | part.pop("q") for part in (planner, final))
     return {
         "explorer": Explorer(**explorer, epsilon=None if epsilon is None else EpsilonSchedule(**epsilon)),
         "planner": Planner(

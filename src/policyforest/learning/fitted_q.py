@@ -29,7 +29,7 @@ from policyforest.forest.maximiser import ACTION_SEARCHES, ActionSearch, Maximis
 from policyforest.learning.dynamics.dynamics_model import DynamicsModel
 from policyforest.learning.q_checkpoint import QCheckpoint, forest_digest, samples_digest
 from policyforest.learning.q_function import QFunction
-from policyforest.learning.q_history import QIteration, QState, first_settled
+from policyforest.learning.q_history import QIteration, QState, Settling, first_settled
 from policyforest.learning.q_observer import QObserver
 from policyforest.learning.q_progress import QProgress
 from policyforest.learning.q_samples import QSamples
@@ -37,6 +37,8 @@ from policyforest.learning.q_source import SampleSource
 
 # `horizon="auto"` ends at the latest when what is left of the discounted future is this part of it.
 FORGOTTEN = 0.02
+# What files of version 0.1.0 mean where they do not have a setting.
+EARLIER_SETTINGS: dict[str, Any] = {"settling": "sign"}
 
 
 class Optimism(Protocol):
@@ -56,6 +58,8 @@ class FittedQIteration:
     Args:
         discount: gamma, in [0, 1).
         horizon: H, the number of iterations, or "auto": until the values have settled.
+        settling: What `horizon="auto"` watches: how much the "differences" between values still change, or their change
+            with its "sign", the rule of version 0.1.0, which its files keep to.
         n_averaged: With `horizon="auto"`, Q is the average of this many forests, the one that has settled and those
             after it: each is grown on other samples and splits, and the arg max of their average is steadier. Where
             several action dimensions are searched by "exact" or "merged", Q is the last forest: the maximum over more
@@ -102,6 +106,7 @@ class FittedQIteration:
     executor: Executor | None = field(default=None, repr=False, metadata=HOW)
     checkpoint_dir: str | os.PathLike[str] | None = field(default=None, repr=False, metadata=HOW)
     progress: Callable[[QProgress], None] | None = field(default=None, repr=False, metadata=HOW)
+    settling: Settling = "differences"
 
     def __post_init__(self) -> None:
         real_number("discount", self.discount, at_least=0.0, below=1.0)
@@ -118,6 +123,7 @@ class FittedQIteration:
         if self.executor is not None and not isinstance(self.executor, Executor):
             raise TypeError(f"executor: is {self.executor!r}, must be one of policyforest.forest.executors or None")
         one_of("action_search", self.action_search, ACTION_SEARCHES)
+        one_of("settling", self.settling, ("differences", "sign"))
 
     def search_mode(self, transitions: Transitions) -> SearchMode:
         """How the maximum over the actions of these samples is searched."""
@@ -143,11 +149,11 @@ class FittedQIteration:
         given = self._samples(transitions)
         seed = seed_number("random_state", self.random_state)
         with self._observer(transitions, seed, start, optimism, most) as observer:
-            seed = observer.seed(seed)
+            seed, settling = observer.seed(seed), observer.settling(self.settling)
             source = SampleSource.of(transitions, self.resample, seed, self.n_jobs)
             watched = source.watched(given, seed)
             n_averaged = self.n_averaged if self.horizon == "auto" and given.by_lines else 1
-            state = observer.resumed(n_averaged) or QState((), (), self._first_values(watched, start))
+            state = observer.resumed(n_averaged) or QState.start(self._first_values(watched, start))
             most = min(self.most_iterations(), most or self.most_iterations())
             observer.start(state, most)
             while self._left(state, most, n_averaged) > 0:
@@ -155,7 +161,7 @@ class FittedQIteration:
                 state = observer.begin(state, keep_forests=source.number > 0 or n_averaged > 1)
                 forest = self._next(given, state, source, h_seed, optimism, observer.trees)
                 values = watched.values(self._maximiser(forest, given), observer.values)
-                state = state.then(forest, values, n_averaged, observer.seconds)
+                state = state.then(forest, values, n_averaged, observer.seconds, watched.ends, settling)
                 del forest  # growing the next one needs the memory
                 observer.finish(state, keep_search=source.number > 0)
         q = QFunction(Forest.join(state.last), transitions, self, state.history, source.report)
@@ -254,6 +260,7 @@ class FittedQIteration:
             self.checkpoint_dir,
             settings,
             defaults=result_settings(FittedQIteration()),
+            earlier=EARLIER_SETTINGS,
             any_seed=self.random_state is None,
         )
         return QObserver(self.progress, self.callback, checkpoint)

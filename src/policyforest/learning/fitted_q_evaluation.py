@@ -23,7 +23,7 @@ from policyforest.data.transitions import Transitions
 from policyforest.forest.forest import Forest
 from policyforest.forest.growing import grow_forest
 from policyforest.learning.dynamics.dynamics_model import DynamicsModel
-from policyforest.learning.q_history import drift, settled
+from policyforest.learning.q_history import WINDOW, drift, settled, some
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,8 @@ class FittedQEvaluation:
         given = self._prepared(self.samples)
         box = np.concatenate([self.samples.state_box(), bounds(self.samples.action_space)])
         last: deque[Forest] = deque(maxlen=self.n_averaged)
-        values, drifts = np.zeros(len(given.ahead)), list[float]()
+        watched, drifts = some(given.ahead), list[float]()
+        recent = deque([np.zeros(len(watched))], maxlen=WINDOW + 1)
         left = self.iterations
         while left > 0:
             number = (seed + self.iterations - left) % 2**64
@@ -77,8 +78,8 @@ class FittedQEvaluation:
             )
             left -= 1
             if self.until_settled and len(given.ahead) and left >= self.n_averaged:
-                old, values = values, last[-1].predict(given.ahead, self.n_jobs)
-                drifts.append(drift(old, values))
+                recent.append(last[-1].predict(watched, self.n_jobs))
+                drifts.append(drift(np.array(recent), level=True))
                 left = self.n_averaged - 1 if settled(drifts) else left
         return Forest.join(last)
 

@@ -3,7 +3,7 @@
 | file | what it holds |
 |---|---|
 | ``settings.json`` | all that the result depends on: settings, seed, a digest of the samples; which version began it |
-| ``iteration-000012.safetensors`` | the forest Q_12, the values at the samples, the history so far |
+| ``iteration-000012.safetensors`` | the forest Q_12, the values at the samples, some of those before, the history |
 | ``lock`` | held by the process that learns |
 
 Iteration h draws from streams that its number and the seed give, and needs the values of the one before: so the last
@@ -11,7 +11,7 @@ file and the forests that Q averages are the whole state, and a run that goes on
 are removed.
 
 A later version of the package resumes the folder if the format version is its own. A setting that the folder does not
-have was added later, and counts as its default.
+have was added later, and counts as its default; where that would give other bits, as what the folder was begun with.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from policyforest._support.files import array_digest, differences, flush, locked
 from policyforest._support.tensor_files import read_arrays, read_header, write_tensors
 from policyforest.data.transitions import Transitions
 from policyforest.forest.forest import Forest
-from policyforest.learning.q_history import QIteration, QState
+from policyforest.learning.q_history import QIteration, QState, some
 
 # The version also goes up when the same settings give other bits: the package's own version is not compared.
 FORMAT, VERSION = "policyforest Q iterations", 1
@@ -56,16 +56,18 @@ class QCheckpoint:
         settings: Mapping[str, Any],
         *,
         defaults: Mapping[str, Any],
+        earlier: Mapping[str, Any],
         any_seed: bool = False,
     ) -> QCheckpoint:
         """A new folder, or one whose settings are the same; with `any_seed` its seed may be another, and counts.
 
-        `defaults` are those of ``settings["learner"]``, for settings that the folder does not have."""
+        `defaults` are those of ``settings["learner"]``, for settings that the folder does not have; of those in
+        `earlier` the value there counts, whatever ours is."""
         folder = Path(path)
         folder.mkdir(parents=True, exist_ok=True)
         lock = locked(folder, "checkpoint_dir")
         try:
-            return cls(folder, _agreed(folder, settings, defaults, any_seed), lock)
+            return cls(folder, _agreed(folder, settings, defaults, earlier, any_seed), lock)
         except BaseException:
             lock.close()
             raise
@@ -76,6 +78,7 @@ class QCheckpoint:
         forest = state.last[-1].arrays
         arrays: dict[str, Array] = {name: forest[name] for name in ("feature", "split", "child", "node_offsets", "box")}
         arrays |= {"values": state.values, "history": np.array([astuple(it) for it in state.history])}
+        arrays["recent"] = state.recent
         content = {"format": FORMAT, "version": VERSION, "iteration": h, "digest": array_digest(arrays)}
         write_tensors(self._file(h), arrays, content)
         flush(self.path)
@@ -97,7 +100,10 @@ class QCheckpoint:
             history = tuple(
                 QIteration(int(h), change, drift, value, int(n), s) for h, change, drift, value, n, s in rows.tolist()
             )
-            return QState(history, tuple(_forest(part) for part in parts), parts[-1]["values"])
+            values = parts[-1]["values"]
+            # The first files of this version do not have the values before.
+            recent = parts[-1].get("recent", some(values)[np.newaxis])
+            return QState(history, tuple(_forest(part) for part in parts), values, recent)
         return None
 
     def _file(self, h: int) -> Path:
@@ -126,7 +132,11 @@ def forest_digest(forest: Forest | None) -> str | None:
 
 
 def _agreed(
-    folder: Path, settings: Mapping[str, Any], defaults: Mapping[str, Any], any_seed: bool
+    folder: Path,
+    settings: Mapping[str, Any],
+    defaults: Mapping[str, Any],
+    earlier: Mapping[str, Any],
+    any_seed: bool,
 ) -> Mapping[str, Any]:
     file = folder / SETTINGS
     if not file.is_file():
@@ -139,10 +149,13 @@ def _agreed(
         if theirs.pop("format") != FORMAT or theirs.pop("version") != VERSION:
             raise ValueError("it is of another format or version")
         theirs.pop("policyforest", None)
-        theirs["learner"] = {**defaults, **theirs["learner"]}
+        before = {name: value for name, value in earlier.items() if name not in theirs["learner"]}
+        theirs["learner"] = {**defaults, **before, **theirs["learner"]}
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise ValueError(f"checkpoint_dir: {file} is not the settings of a checkpoint ({error})") from error
-    ours = {**settings, "seed": theirs.get("seed")} if any_seed else settings
+    ours = {**settings, "learner": {**settings["learner"], **before}}
+    if any_seed:
+        ours["seed"] = theirs.get("seed")
     different: Sequence[str] = differences(theirs, ours)
     if different:
         raise ValueError(f"checkpoint_dir: {folder} is of another fit, must be the same: {'; '.join(different)}")

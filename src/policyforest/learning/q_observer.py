@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Self
 
 from policyforest.learning.q_checkpoint import QCheckpoint
-from policyforest.learning.q_history import QIteration, QState
+from policyforest.learning.q_history import QIteration, QState, Settling
 from policyforest.learning.q_progress import QClock, QProgress
 
 
@@ -28,6 +28,11 @@ class QObserver:
     def seed(self, own: int) -> int:
         """The seed of the fit: that of its folder, if it has one."""
         return own if self._checkpoint is None else int(self._checkpoint.settings["seed"])
+
+    def settling(self, own: Settling) -> Settling:
+        """The rule that values have settled by: that of its folder, if it has one."""
+        rule: Settling = own if self._checkpoint is None else self._checkpoint.settings["learner"]["settling"]
+        return rule
 
     def resumed(self, n_last: int) -> QState | None:
         """Where the folder's fit has left off; None: start from the beginning."""

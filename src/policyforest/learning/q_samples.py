@@ -31,6 +31,8 @@ class QSamples:
         the exact maximum over several actions can cost milliseconds per state"""
         self.living = ~transitions.terminals
         self.n_living = int(np.count_nonzero(self.living))
+        self.ends = 1.0 - self.n_living / len(transitions)
+        """The part of the samples that are terminal"""
 
     @property
     def grid(self) -> Mapping[int, int] | None:

@@ -38,7 +38,7 @@ class TensorBoard:
     |---|---|
     | ``time/iterations``, ``time/time_elapsed`` | iterations, and seconds since the first |
     | ``train/q_change`` | mean change of V since the iteration before |
-    | ``train/q_drift`` | the same, relative and with its sign: what ``horizon="auto"`` watches |
+    | ``train/q_drift`` | how much differences between values still change: what ``horizon="auto"`` watches |
     | ``train/q_mean`` | mean of V over the samples |
     | ``train/n_leaves`` | leaves of the Q forest |
     """
