@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -52,7 +53,7 @@ def random_group(rng: Rng, n_inputs: int, n_outputs: int) -> tuple[_core.Regress
     group, outputs = _core.RegressorGroup(table), []
     width = 1 + sum(1 if row.turn == 0 else 2 for row in rows)
     for _ in range(n_outputs):
-        terms = int(rng.choice([0, width, width + width * (width - 1) // 2]))
+        terms = int(rng.choice([0, *(math.comb(width - 1 + degree, degree) for degree in range(1, 6))]))
         coefficients = rng.uniform(-0.3, 0.3, terms)
         arrays = random_forest(rng, n_inputs) if n_inputs > 0 and rng.random() < 0.6 else None
         group.add(coefficients, None if arrays is None else Forest.from_arrays(**arrays)._native)

@@ -59,9 +59,10 @@ Numbers group_predict(const RegressorGroup& group, Rows2 rows, std::size_t n_thr
   return to_numpy(std::move(out), {rows.shape(0), group.outputs.size()});
 }
 
-Numbers group_features(const RegressorGroup& group, Rows2 rows, bool quadratic) {
+Numbers group_features(const RegressorGroup& group, Rows2 rows, std::size_t degree) {
+  if (degree < 1 || degree > Features::kMaxDegree) throw std::invalid_argument("degree: must be from 1 to 5");
   if (rows.shape(1) != group.features.n_inputs()) throw std::invalid_argument("rows: has the wrong number of columns");
-  const std::size_t count = quadratic ? group.features.size() : group.features.n_linear();
+  const std::size_t count = group.features.size(degree);
   std::vector<double> out(rows.shape(0) * count);
   for (std::size_t i = 0; i < rows.shape(0); ++i)
     group.features.fill(rows.data() + i * rows.shape(1), count, out.data() + i * count);
@@ -212,7 +213,7 @@ void register_model(nb::module_& m) {
   nb::class_<RegressorGroup>(m, "RegressorGroup")
       .def(nb::new_(&make_group), nb::arg("inputs"))
       .def("add", &add_output, nb::arg("coefficients"), nb::arg("forest").none())
-      .def("features", &group_features, nb::arg("rows"), nb::arg("quadratic"))
+      .def("features", &group_features, nb::arg("rows"), nb::arg("degree"))
       .def("predict", &group_predict, nb::arg("rows"), nb::arg("n_threads") = 1);
   register_learned_model(m);
   m.def("residual_draws", &draws, nb::arg("seed"), nb::arg("streams"), nb::arg("n_steps"), nb::arg("n_residuals"));

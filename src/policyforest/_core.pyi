@@ -248,7 +248,7 @@ class RegressorGroup:
     def features(
         self,
         rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-        quadratic: bool,
+        degree: int,
     ) -> NDArray[numpy.float64]: ...
     def predict(
         self,

@@ -55,13 +55,13 @@ ModelStep stepped(const LearnedModel& model, std::vector<double> states, std::ve
 
 void check_features() {
   const Features features({{1.0, 2.0, 0.0}, {0.0, 1.0, 3.0}});
-  CHECK(features.n_linear() == 4 && features.size() == 10);
+  CHECK(features.n_linear() == 4 && features.size(1) == 4 && features.size(2) == 10 && features.size(3) == 20);
   const double row[] = {5.0, 0.5};
   std::array<double, 10> phi{};
   features.fill(row, 10, phi.data());
   const double z = 2.0, s = std::sin(1.5), c = std::cos(1.5);
   CHECK(phi == std::array<double, 10>{1.0, z, s, c, z * z, z * s, z * c, s * s, s * c, c * c});
-  CHECK(Features().size() == 1);
+  CHECK(Features().size(2) == 1);
   CHECK_INVALID(Features({{0.0, 0.0, 0.0}}));
   CHECK_INVALID(Features({{kInfinity, 1.0, 0.0}}));
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations_with_replacement
 from typing import NamedTuple
 
 from oracles.forest import Tree, predict
@@ -39,12 +40,20 @@ class Group:
             phi += [(value - centre) / scale] if turn == 0 else [math.sin(turn * value), math.cos(turn * value)]
         return phi
 
-    def quadratic(self, x: Row) -> Row:
-        phi = self.linear(x)
-        return phi + [phi[i] * phi[j] for i in range(1, len(phi)) for j in range(i, len(phi))]
+    def products(self, x: Row, degree: int) -> Row:
+        """All products of up to `degree` factors; each is its first factor times the product of the others."""
+        z = self.linear(x)
+        found = [1.0]
+        for d in range(1, degree + 1):
+            for factors in combinations_with_replacement(range(1, len(z)), d):
+                product = z[factors[-1]]
+                for i in reversed(factors[:-1]):
+                    product = z[i] * product
+                found.append(product)
+        return found
 
     def __call__(self, x: Row) -> Row:
-        phi = self.quadratic(x)
+        phi = self.products(x, 5)
         clipped = [clip(value, i.low, i.high) for value, i in zip(x, self.inputs, strict=True)]
         found = []
         for coefficients, trees in self.outputs:

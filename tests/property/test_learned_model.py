@@ -26,8 +26,10 @@ def test_a_group_of_regressors_is_coefficients_and_forests(seed: int, n_inputs: 
     group, plain = random_group(rng, n_inputs, n_outputs)
     rows = rng.uniform(-4, 4, (7, n_inputs))
     np.testing.assert_array_equal(group.predict(rows), [plain(x) for x in rows.tolist()])
-    np.testing.assert_array_equal(group.features(rows, False), [plain.linear(x) for x in rows.tolist()])
-    np.testing.assert_array_equal(group.features(rows, True), [plain.quadratic(x) for x in rows.tolist()])
+    np.testing.assert_array_equal(group.features(rows, 1), [plain.linear(x) for x in rows.tolist()])
+    for degree in range(2, 6):
+        expected = [plain.products(x, degree) for x in rows.tolist()]
+        np.testing.assert_array_equal(group.features(rows, degree), expected)
 
 
 @given(SEEDS, st.booleans())

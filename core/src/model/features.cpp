@@ -13,6 +13,26 @@ Features::Features(std::vector<Input> inputs) : inputs_(std::move(inputs)) {
       throw std::invalid_argument("features: centres must be finite and scales positive");
     n_linear_ += input.turn == 0.0 ? 1 : 2;
   }
+  first_.assign((kMaxDegree + 1) * n_linear_, 0);
+  for (std::size_t i = 1; i < n_linear_; ++i) first_[n_linear_ + i] = i;
+  for (std::size_t d = 2; d <= kMaxDegree; ++d) {
+    std::size_t at = size(d - 1);
+    const std::size_t end = at;
+    for (std::size_t i = 1; i < n_linear_; ++i) {
+      first_[d * n_linear_ + i] = at;
+      at += end - first_[(d - 1) * n_linear_ + i];
+    }
+  }
+}
+
+std::size_t Features::size(std::size_t degree) const {
+  const std::size_t k = n_linear_ - 1;
+  std::size_t total = 1, products = 1;
+  for (std::size_t d = 1; d <= degree; ++d) {
+    products = products * (k + d - 1) / d;  // of exactly d factors
+    total += products;
+  }
+  return total;
 }
 
 void Features::fill(const double* row, std::size_t count, double* phi) const {
@@ -27,9 +47,12 @@ void Features::fill(const double* row, std::size_t count, double* phi) const {
       phi[k++] = std::cos(input.turn * row[d]);
     }
   }
-  if (count <= n_linear_) return;
-  for (std::size_t i = 1; i < n_linear_; ++i)
-    for (std::size_t j = i; j < n_linear_; ++j) phi[k++] = phi[i] * phi[j];
+  // A product of d factors is its first factor times a product of d - 1 factors that begins with no earlier one.
+  for (std::size_t d = 2; k < count; ++d) {
+    const std::size_t end = k;
+    for (std::size_t i = 1; i < n_linear_; ++i)
+      for (std::size_t j = first_[(d - 1) * n_linear_ + i]; j < end; ++j) phi[k++] = phi[i] * phi[j];
+  }
 }
 
 }  // namespace policyforest

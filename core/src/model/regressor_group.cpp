@@ -15,8 +15,9 @@ void RegressorGroup::check(const char* name) const {
     if (!(range.lo[d] <= range.hi[d])) fail("its range must have lower sides that do not exceed the upper ones");
   for (const Regressor& output : outputs) {
     const std::size_t terms = output.coefficients.size();
-    if (terms != 0 && terms != features.n_linear() && terms != features.size())
-      fail("an output has coefficients for none, the linear or all features");
+    bool known = terms == 0;
+    for (std::size_t degree = 1; degree <= Features::kMaxDegree; ++degree) known |= terms == features.size(degree);
+    if (!known) fail("an output has coefficients for no features, or for all up to a degree");
     for (const double c : output.coefficients)
       if (!std::isfinite(c)) fail("coefficients must be finite");
     if (output.forest && output.forest->n_inputs() != features.n_inputs()) fail("a forest has other inputs");

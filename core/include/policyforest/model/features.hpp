@@ -1,4 +1,4 @@
-// The features of a parametric model: inputs on a common scale, angles as sine and cosine, and products of two.
+// The features of a parametric model: inputs on a common scale, angles as sine and cosine, and products of them.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,8 @@
 
 namespace policyforest {
 
-// phi(x) = (1, z_1 … z_k, z_1 z_1, z_1 z_2, … z_k z_k), where z holds (x_d - centre) / scale of a number, and
-// sin(turn x_d), cos(turn x_d) of an angle.
+// phi(x) = (1, z_1 … z_k, z_1 z_1, z_1 z_2, … z_k z_k, z_1 z_1 z_1, … z_k z_k z_k, …): all products, degree by degree,
+// where z holds (x_d - centre) / scale of a number, and sin(turn x_d), cos(turn x_d) of an angle.
 class Features {
  public:
   struct Input {
@@ -19,14 +19,18 @@ class Features {
   explicit Features(std::vector<Input> inputs);
 
   std::size_t n_inputs() const { return inputs_.size(); }
-  std::size_t n_linear() const { return n_linear_; }                           // with the constant
-  std::size_t size() const { return n_linear_ + (n_linear_ - 1) * n_linear_ / 2; }  // with the products
-  // The first `count` features of one row, n_linear() or size() of them.
+  std::size_t n_linear() const { return n_linear_; }  // with the constant
+  // The highest degree of products.
+  static constexpr std::size_t kMaxDegree = 5;
+  // The number of features up to a degree.
+  std::size_t size(std::size_t degree) const;
+  // The first `count` features of one row, where `count` is the size of a degree.
   void fill(const double* row, std::size_t count, double* phi) const;
 
  private:
   std::vector<Input> inputs_;
   std::size_t n_linear_ = 1;
+  std::vector<std::size_t> first_;  // (degree, i): the first product of so many factors that begins with z_i or a later one
 };
 
 }  // namespace policyforest

@@ -1,8 +1,8 @@
 """Which kind of model an output gets: the simplest that predicts held-out episodes as well as the best does.
 
-Candidates, from simple to complex: none, linear, quadratic, then the better of the two with a forest of large, smaller
-and small leaves. The first whose error is within one standard error (of the paired difference, by episode) of the
-smallest is chosen: a complex model that wins by a hair is the one that a plan exploits.
+Candidates, from simple to complex: none, polynomials of rising degree, then the best of these with a forest of large,
+smaller and small leaves. The first whose error is within one standard error (of the paired difference, by episode) of
+the smallest is chosen: a complex model that wins by a hair is the one that a plan exploits. Samples can have weights.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policyforest._support.arguments import Floats
-from policyforest.learning.dynamics.regression import ModelInputs, OutputKind, fit_output, predict, r_squared
+from policyforest.learning.dynamics.regression import BASES, ModelInputs, OutputKind, fit_output, predict, r_squared
 
 FOLDS = 5
 LEAF_SIZES = (30, 12, 5, 2)
+# Polynomials above the second degree are tried with this many samples per coefficient.
+SAMPLES_PER_COEFFICIENT = 10
 # Trees of the forests that are compared; more change the ranking little.
 COMPARED_TREES = 6
 # The forests of one fold see this many samples at most; the ranking of kinds is clear by then.
@@ -71,17 +73,20 @@ def choose(inputs: ModelInputs, y: Floats, held_out: HeldOut, seed: int, n_jobs:
     parametric = [OutputKind("linear")]
     if 3 * inputs.n_quadratic <= len(y):
         parametric.append(OutputKind("quadratic"))
+    for base in BASES[3:]:
+        if SAMPLES_PER_COEFFICIENT * inputs.n_coefficients(base) <= inputs.weights.sum():
+            parametric.append(OutputKind(base))
     for kind in parametric:
         missed[kind] = _missed(kind, inputs, y, held_out.fold, seed, n_jobs)
-    best = min(parametric, key=lambda kind: float(np.mean(missed[kind] ** 2)))
+    best = min(parametric, key=lambda kind: float(inputs.weights @ missed[kind] ** 2))
     for leaf in LEAF_SIZES:
         exact = min(float(np.mean(e**2)) for e in missed.values()) < EXACT * variance
         if exact or 4 * inputs.width * leaf > len(y) * (1 - 1 / FOLDS):
             continue
         kind = OutputKind(best.base, leaf)
         missed[kind] = _missed(kind, inputs, y, held_out.fold, seed, n_jobs)
-    chosen = _simplest(missed, variance, held_out.episode)
-    error = {kind: float(np.mean(e**2)) for kind, e in missed.items()}
+    chosen = _simplest({kind: inputs.weights * e**2 for kind, e in missed.items()}, variance, held_out.episode)
+    error = {kind: float(np.average(e**2, weights=inputs.weights)) for kind, e in missed.items()}
     others = [kind for kind in missed if kind != chosen and error[kind] <= ALTERNATIVE * error[chosen]]
     unlike = [kind for kind in others if (kind.leaf is None) != (chosen.leaf is None)] or others or [chosen]
     score = r_squared(missed[chosen], y)
@@ -107,8 +112,8 @@ def _missed(
     return missed
 
 
-def _simplest(missed: Mapping[OutputKind, Floats], variance: float, episode: NDArray[np.int64]) -> OutputKind:
-    squares = {kind: e**2 for kind, e in missed.items()}
+def _simplest(squares: Mapping[OutputKind, Floats], variance: float, episode: NDArray[np.int64]) -> OutputKind:
+    """The first kind whose squared errors are as small as the best one's, but for one standard error."""
     best = min(squares, key=lambda kind: float(squares[kind].mean()))
     for kind, errors in squares.items():
         apart: Floats = errors - squares[best]

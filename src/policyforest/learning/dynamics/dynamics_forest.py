@@ -10,18 +10,14 @@ from numpy.typing import NDArray
 from policyforest._support.angles import difference
 from policyforest._support.arguments import Floats, seed_number, whole_number
 from policyforest.data.transitions import Transitions
-from policyforest.forest.growing import grow_forest
 from policyforest.learning.dynamics.choice import Choice, HeldOut, choose
 from policyforest.learning.dynamics.dynamics_model import GOOD_SCORE, DynamicsModel, RewardModel
 from policyforest.learning.dynamics.ends import fit_end
 from policyforest.learning.dynamics.known_functions import Known, known_ends, known_rewards
-from policyforest.learning.dynamics.regression import FittedOutput, ModelInputs, OutputKind
+from policyforest.learning.dynamics.noise import observed_noise
+from policyforest.learning.dynamics.regression import ModelInputs, OutputKind
 from policyforest.learning.dynamics.structure import Structure, find_structure
 
-# Residuals are scaled by a forest of their local variance, with leaves of at least this many samples or a twentieth.
-SPREAD_LEAF, SPREAD_SHARE = 50, 20
-# Residuals below this part of an output's spread are rounding errors, whose variance says nothing.
-ROUNDING = 1e-4
 # The variance of squared errors of larger numbers could overflow.
 LARGEST = 1e70
 
@@ -30,7 +26,7 @@ LARGEST = 1e70
 class DynamicsForest:
     """Learns a model from samples; `fit` returns a `DynamicsModel`.
 
-    Each output is a parametric part (none, linear or quadratic; angles as sine and cosine) plus a forest with linear
+    Each output is a parametric part (none or a polynomial; angles as sine and cosine) plus a forest with linear
     leaves of what that leaves, chosen by cross-validation with preference for the simpler one.
 
     Args:
@@ -64,11 +60,7 @@ class DynamicsForest:
                 none = OutputKind("none")
                 choices[j] = Choice(none, none, targets[:, j], choices[j].score, choices[j].errors)
         reward = self._reward(data, held_out, seed)
-        residuals = np.zeros((len(data), len(choices) + 1))
-        for j, choice in enumerate(choices):
-            residuals[:, j] = choice.residuals
-        residuals[reward.rows, -1] = reward.choice.residuals
-        spread, residuals = self._spread(inputs, targets, residuals, seed)
+        spread, residuals = observed_noise(inputs, targets, choices, reward.choice, reward.rows, seed, self.n_jobs)
         end = fit_end(data, inputs, held_out.fold, seed, self.n_jobs)
         return DynamicsModel(
             data, structure, inputs, targets, tuple(choices), reward, end, residuals, spread, exogenous, seed,
@@ -120,28 +112,6 @@ class DynamicsForest:
             if own.score >= choice.score - 0.05:
                 found.append(d)
         return tuple(found)
-
-    def _spread(
-        self, inputs: ModelInputs, targets: Floats, residuals: Floats, seed: int
-    ) -> tuple[FittedOutput | None, Floats]:
-        """A forest of the local variance of the residuals of the dynamics, and these divided by its root."""
-        size = residuals[:, :-1].std(axis=0)
-        real = size > ROUNDING * targets.std(axis=0)
-        if not real.any() or len(residuals) < 2 * SPREAD_LEAF:
-            return None, residuals
-        variance = np.mean((residuals[:, :-1][:, real] / size[real]) ** 2, axis=1)
-        forest = grow_forest(
-            inputs.rows,
-            variance,
-            n_estimators=10,
-            min_samples_leaf=max(SPREAD_LEAF, len(residuals) // SPREAD_SHARE),
-            periodic=inputs.periodic or None,
-            random_state=seed % 2**64,
-            n_jobs=self.n_jobs,
-        )
-        local = np.sqrt(np.maximum(forest.predict(inputs.rows), 1e-3))
-        residuals[:, :-1] /= local[:, None]
-        return FittedOutput(np.zeros(0), forest), residuals
 
 
 def _inputs(data: Transitions, structure: Structure) -> ModelInputs:

@@ -1,6 +1,6 @@
 """One learned output: a parametric part, and a forest with linear leaves of what that leaves.
 
-The parametric part is none, linear or quadratic in standardised inputs, angles as sine and cosine:
+The parametric part is none or a polynomial of standardised inputs, angles as sine and cosine:
 
     y = c · phi(x) + F(x),    c = (Phi' Phi + 1e-6 N D)^-1 Phi' y,
 
@@ -10,8 +10,9 @@ where D is the identity without the entry of the constant: a constant output is 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from math import comb
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -22,7 +23,9 @@ from policyforest._support.arguments import Floats
 from policyforest.forest.forest import Forest
 from policyforest.forest.growing import grow_forest
 
-Base = Literal["none", "linear", "quadratic"]
+Base = Literal["none", "linear", "quadratic", "cubic", "quartic", "quintic"]
+# Bases by the degree of their polynomial.
+BASES: tuple[Base, ...] = ("none", "linear", "quadratic", "cubic", "quartic", "quintic")
 RIDGE = 1e-6
 
 
@@ -43,6 +46,8 @@ class ModelInputs:
 
     rows: Floats
     periodic: Mapping[int, tuple[float, float]]
+    products: dict[Base, Floats] = field(default_factory=dict, repr=False)
+    given_weights: Floats | None = field(default=None, repr=False)
 
     @cached_property
     def table(self) -> Floats:
@@ -58,6 +63,11 @@ class ModelInputs:
             table[d, 3:] = sides
         return table
 
+    @cached_property
+    def weights(self) -> Floats:
+        """How much each row counts in the parametric part and in the choice of a kind."""
+        return np.ones(len(self.rows)) if self.given_weights is None else self.given_weights
+
     def group(self) -> _core.RegressorGroup:
         """An empty group of regressors over these inputs."""
         return _core.RegressorGroup(self.table)
@@ -65,26 +75,35 @@ class ModelInputs:
     @cached_property
     def linear(self) -> Floats:
         """Features (1, z)."""
-        return self.group().features(self.rows, False)
+        return self.group().features(self.rows, 1)
 
-    @cached_property
+    @property
     def quadratic(self) -> Floats:
         """Features (1, z, products of two z)."""
-        return self.group().features(self.rows, True)
+        return self.features("quadratic")
+
+    @property
+    def n_quadratic(self) -> int:
+        """Coefficients of a quadratic model."""
+        return self.n_coefficients("quadratic")
 
     @property
     def width(self) -> int:
         """Coefficients of a linear model."""
         return int(self.linear.shape[1])
 
-    @property
-    def n_quadratic(self) -> int:
-        """Coefficients of a quadratic model."""
-        return self.width + self.width * (self.width - 1) // 2
+    def n_coefficients(self, base: Base) -> int:
+        """Coefficients of a base."""
+        degree = BASES.index(base)
+        return comb(self.width - 1 + degree, degree) if degree else 0
 
     def features(self, base: Base) -> Floats:
         """The features of a base."""
-        return self.quadratic if base == "quadratic" else self.linear[:, : None if base == "linear" else 0]
+        if base in ("none", "linear"):
+            return self.linear[:, : None if base == "linear" else 0]
+        if base not in self.products:
+            self.products[base] = self.group().features(self.rows, BASES.index(base))
+        return self.products[base]
 
 
 class FittedOutput(NamedTuple):
@@ -98,14 +117,15 @@ class FittedOutput(NamedTuple):
         group.add(np.ascontiguousarray(self.coefficients), None if self.forest is None else self.forest._native)
 
 
-def ridge(features: Floats, y: Floats) -> Floats:
+def ridge(features: Floats, y: Floats, weights: Floats | None = None) -> Floats:
     """Least squares with a ridge that only matters where features are dependent."""
     if features.shape[1] == 0:
         return np.zeros(0)
-    penalty = np.full(features.shape[1], RIDGE * len(y))
+    weighted = features if weights is None else features * weights[:, None]
+    penalty = np.full(features.shape[1], RIDGE * (len(y) if weights is None else float(weights.sum())))
     penalty[0] = 0.0
-    gram = features.T @ features + np.diag(penalty)
-    return np.asarray(np.linalg.solve(gram, features.T @ y))
+    gram = weighted.T @ features + np.diag(penalty)
+    return np.asarray(np.linalg.solve(gram, weighted.T @ y))
 
 
 def r_squared(missed: Floats, true: Floats) -> float:
@@ -130,7 +150,8 @@ def fit_output(
     """Fits an output on some rows, which may occur several times."""
     features = inputs.features(kind.base)[rows]
     target = y[rows]
-    coefficients = ridge(features, target)
+    weights = None if inputs.given_weights is None else inputs.given_weights[rows]
+    coefficients = ridge(features, target, weights)
     if kind.leaf is None:
         return FittedOutput(coefficients, None)
     forest = grow_forest(
