@@ -165,7 +165,10 @@ def _unit_scaling(box: Floats) -> tuple[Floats, Floats]:
         raise ValueError(f"box: an array of shape {box.shape}; it must be (D, 2)")
     if not np.isfinite(box).all() or (box[:, 0] > box[:, 1]).any():
         raise ValueError(f"box: {box.tolist()}; its bounds must be finite, with low <= high")
-    half = (box[:, 1] - box[:, 0]) / 2.0
+    with np.errstate(over="ignore"):
+        half = (box[:, 1] - box[:, 0]) / 2.0
+    if not np.isfinite(half).all():
+        raise ValueError(f"box: {box.tolist()}; its width must be a finite number")
     return box[:, 0] + half, np.where(half > 0.0, half, 1.0)
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict
-from typing import Any
+from typing import Any, TypeVar
+
+import numpy as np
 
 from policyforest._support.arguments import (
     LARGEST,
@@ -22,9 +24,12 @@ from policyforest.baselines.discrete_fqi import DISCRETE_KIND, DiscretePolicy
 from policyforest.baselines.finite_actions import stored_actions
 from policyforest.baselines.forest_binary_search import FOREST_SEARCH_KIND, ForestBinarySearchPolicy
 from policyforest.baselines.least_squares import LeastSquaresProgress
+from policyforest.baselines.linear_policy import LinearPolicy
 from policyforest.baselines.lspi import LSPIPolicy
 from policyforest.policy.policy_files import register_kinds
 from policyforest.policy.policy_parts import Parts, PolicyKind
+
+Linear = TypeVar("Linear", bound=LinearPolicy)
 
 
 def _pack_search(policy: BinarySearchPolicy) -> tuple[dict[str, Array], dict[str, Any]]:
@@ -34,10 +39,8 @@ def _pack_search(policy: BinarySearchPolicy) -> tuple[dict[str, Array], dict[str
 
 def _unpack_search(parts: Parts) -> BinarySearchPolicy:
     n_actions = require_actions("action_space", parts.action_space).shape[0]
-    return BinarySearchPolicy(
-        resolution=check_resolution(parts.setting("resolution")),
-        **_linear(parts, n_inputs=_n_states(parts) + n_actions, n_blocks=2 * n_actions),
-    )
+    fields = _linear(parts, n_inputs=_n_states(parts) + n_actions, n_blocks=2 * n_actions)
+    return _acting_in_its_box(BinarySearchPolicy(resolution=check_resolution(parts.setting("resolution")), **fields))
 
 
 def _pack_lspi(policy: LSPIPolicy) -> tuple[dict[str, Array], dict[str, Any]]:
@@ -47,7 +50,8 @@ def _pack_lspi(policy: LSPIPolicy) -> tuple[dict[str, Array], dict[str, Any]]:
 
 def _unpack_lspi(parts: Parts) -> LSPIPolicy:
     actions = stored_actions(parts)
-    return LSPIPolicy(actions=actions, **_linear(parts, n_inputs=_n_states(parts), n_blocks=len(actions)))
+    fields = _linear(parts, n_inputs=_n_states(parts), n_blocks=len(actions))
+    return _acting_in_its_box(LSPIPolicy(actions=actions, **fields))
 
 
 def _pack_linear(policy: BinarySearchPolicy | LSPIPolicy) -> tuple[dict[str, Array], dict[str, Any]]:
@@ -73,6 +77,17 @@ def _linear(parts: Parts, n_inputs: int, n_blocks: int) -> dict[str, Any]:
         "progress": _progress(parts.setting("progress")),
         "info": parts.info,
     }
+
+
+def _acting_in_its_box(policy: Linear) -> Linear:
+    """Refuses a policy whose values overflow at states of its own box: it could act nowhere."""
+    low, high = policy.input_box[: policy.observation_space.shape[0]].T
+    try:
+        with np.errstate(all="ignore"):
+            policy.act_batch(np.stack([low, low + (high - low) / 2.0, high]))
+    except ValueError:
+        raise ValueError(f"its values overflow in its input_box, {policy.input_box.tolist()}") from None
+    return policy
 
 
 def _n_states(parts: Parts) -> int:
