@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 import pytest
@@ -85,6 +85,7 @@ def test_the_policy_is_saved_and_exported_like_any_other(planned: pf.PlannedPoli
     loaded = pf.load(tmp_path / "planned.pforest")
     states = linear_samples().states
     assert np.array_equal(loaded.act_batch(states), planned.policy.act_batch(states))
+    assert loaded.info.settings["candidates"] == [asdict(candidate) for candidate in planned.candidates]
     planned.policy.export_c(tmp_path / "c")
     assert (tmp_path / "c" / "policy.h").exists()
 
@@ -93,6 +94,11 @@ def test_the_regulator_of_the_samples_is_the_optimal_one() -> None:
     policy = linear_quadratic_policy(linear_samples(), DISCOUNT)
     assert policy is not None
     assert cost(policy) == pytest.approx(cost(Linear(regulator_gain())), rel=1e-3)
+
+
+def test_samples_that_all_end_have_no_regulator() -> None:
+    data = linear_samples(100)
+    assert linear_quadratic_policy(replace(data, terminals=np.ones(100, bool)), DISCOUNT) is None
 
 
 def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads() -> None:

@@ -24,6 +24,8 @@ FLATTEST = 1e-4
 def linear_quadratic_policy(data: Transitions, discount: float) -> Policy | None:
     """The regulator as a policy of one linear leaf per action; None where the samples have none."""
     living = ~data.terminals
+    if not living.any():
+        return None
     n, m = data.states.shape[1], data.actions.shape[1]
     inputs = ModelInputs(np.concatenate([data.states, data.actions], axis=1)[living], {})
     if inputs.n_quadratic > living.sum():
