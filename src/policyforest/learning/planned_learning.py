@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -162,7 +162,7 @@ class _Contest:
         table, note = self._table(values), self._note(winner, values)
         if note:
             warnings.warn(note, PlanningWarning, stacklevel=4)
-        policy = self._labelled(policies[winner], winner, table)
+        policy = self._labelled(policies[winner], winner, table, note)
         return PlannedPolicy(policy, winner, table, self.model, policies[start], improvement, note)
 
     def _first_candidates(self) -> dict[str, Any]:
@@ -206,11 +206,12 @@ class _Contest:
             return "nothing beats the controller that was given; it is returned unchanged"
         return ""
 
-    def _labelled(self, policy: Any, winner: str, table: tuple[CandidateValue, ...]) -> Any:
+    def _labelled(self, policy: Any, winner: str, table: tuple[CandidateValue, ...], note: str) -> Any:
         info = getattr(policy, "info", None)
         if info is None or not hasattr(policy, "with_info"):
             return policy
-        told = {"discount": self.how.discount, "winner": winner, "candidates": {c.name: c.value for c in table}}
+        compared = [asdict(candidate) for candidate in table]
+        told = {"discount": self.how.discount, "winner": winner, "candidates": compared, "note": note}
         return policy.with_info(replace(info, settings={**info.settings, **told}, n_samples=len(self.data)))
 
 
