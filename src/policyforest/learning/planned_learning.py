@@ -199,12 +199,13 @@ class _Contest:
     def _note(self, winner: str, values: dict[str, Floats]) -> str:
         if winner == "constant":
             return "no policy beats the best constant action in the learned model; that constant action is returned"
+        notes = (
+            ["nothing beats the controller that was given; it is returned unchanged"] if winner == "baseline" else []
+        )
         gain = values[winner] - values["constant"]
         if gain.mean(axis=1).min() <= 0:
-            return "the policy does not beat the best constant action on every member of the model's ensemble"
-        if winner == "baseline":
-            return "nothing beats the controller that was given; it is returned unchanged"
-        return ""
+            notes.append("the policy does not beat the best constant action on every member of the model's ensemble")
+        return "; ".join(notes)
 
     def _labelled(self, policy: Any, winner: str, table: tuple[CandidateValue, ...], note: str) -> Any:
         info = getattr(policy, "info", None)
