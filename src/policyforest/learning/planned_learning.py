@@ -113,9 +113,9 @@ class PlannedLearning:
         return _Contest(self, model, seed).run()
 
     def _without_model(self, samples: Transitions, model: DynamicsModel, seed: int) -> PlannedPolicy:
-        scores = [*model.state_scores, model.reward_score]
+        explained = max(0.0, min(*model.state_scores, model.reward_score))
         note = (
-            f"planning was not used: the model explains only {100 * min(scores):.0f}% of the variance of an output on "
+            f"planning was not used: the model explains only {100 * explained:.0f}% of the variance of an output on "
             "held-out samples; the policy comes from Fitted Q Iteration on the samples"
         )
         warnings.warn(note, PlanningWarning, stacklevel=3)
