@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import math
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from policyforest._support.spaces import check_fit
+from policyforest.cli.learn_report import learning_report, print_learned, warn_of
 from policyforest.cli.learning_samples import SampleOptions, take_samples
 from policyforest.cli.log_options import LogOptions
 from policyforest.cli.option_groups import with_option_groups
@@ -24,28 +26,42 @@ from policyforest.cli.output import (
     Seed,
     note,
     print_json,
-    print_pairs,
     progress,
     training_curves,
 )
 from policyforest.cli.problem_argument import ProblemName
 from policyforest.data.transitions import Transitions
 from policyforest.environments.named_problems import named_problem
-from policyforest.learning.dynamics.dynamics_model import GOOD_SCORE
-from policyforest.learning.methods import METHODS, WITHOUT_Q, Learned, Learner, with_problem
+from policyforest.learning.methods import METHODS, WITH_Q, WITHOUT_Q, Learned, Learner, with_problem
+from policyforest.learning.planned_learning import PlanningWarning
 from policyforest.learning.q_history import QIteration
-from policyforest.policy.policy_files import SUFFIX
+from policyforest.policy.policy_files import SUFFIX, load
+
+DEFAULT_METHOD, PRESET_METHOD = "plan", "fpf-pwl"
 
 
 @dataclass(frozen=True)
 class LearnerOptions:
     """How to learn."""
 
-    method: Annotated[str, typer.Option(help=f"{', '.join(METHODS)}.")] = "fpf-pwl"
+    method: Annotated[
+        str | None,
+        typer.Option(
+            help=f"{', '.join(METHODS)}.  [default: {DEFAULT_METHOD}, and {PRESET_METHOD} with --preset]",
+        ),
+    ] = None
     preset: Annotated[str | None, typer.Option(help="'paper': the settings of the paper for this problem.")] = None
+    baseline: Annotated[
+        Path | None, typer.Option(help="A .pforest file to compare with: the policy that is there already.")
+    ] = None
     discount: Discount = None
     seed: Seed = 0
     jobs: Jobs = -1
+
+    @property
+    def chosen_method(self) -> str:
+        """The method that was given; a preset says how Fitted Q Iteration learns, so it implies that."""
+        return self.method or (DEFAULT_METHOD if self.preset is None else PRESET_METHOD)
 
 
 @dataclass(frozen=True)
@@ -69,6 +85,15 @@ class OutputOptions:
             if path is not None and not path.parent.is_dir():
                 raise ValueError(f"--{option}: is {path}, must lie in a folder that exists")
 
+    def require_iterations(self, method: str) -> None:
+        """Refuses what only the iterations of Fitted Q Iteration fill."""
+        for option, path in (("checkpoint-dir", self.checkpoint_dir), ("tensorboard", self.tensorboard)):
+            if path is not None and method in WITHOUT_Q:
+                raise ValueError(
+                    f"--{option}: goes with Fitted Q Iteration, must be left out with the method {method!r}; "
+                    f"with --method {WITH_Q[0]} it is possible"
+                )
+
 
 @with_option_groups
 def learn(
@@ -83,6 +108,8 @@ def learn(
 
     The samples are episodes of a random policy on PROBLEM, or come from logs (--data; see `policyforest data`)."""
     output_options.require_places()
+    if learner_options.chosen_method in METHODS:  # the learner refuses others
+        output_options.require_iterations(learner_options.chosen_method)
     reading = sample_options.reading(log_options)
     seed, json = learner_options.seed, output_options.json
     with _observed_learner(problem or "", learner_options, output_options) as (learner, shown):
@@ -95,7 +122,9 @@ def learn(
         learned = _fit(learner, transitions, shown)
     policy = with_problem(learned.policy, named_problem(problem or "").id, **origin)
     policy.save(output_options.output)
-    report = _report(learned, transitions, output_options.output, collect_seconds)
+    report = learning_report(learned, transitions, output_options.output, collect_seconds)
+    if learned.planned is not None:
+        warn_of(learned.planned, has_baseline=learner.baseline is not None)
     if json:
         print_json(report | {"problem": policy.info.problem, "seed": seed, **origin})
         return
@@ -103,7 +132,7 @@ def learn(
         dims = ", ".join(map(str, transitions.unbounded))
         note(f"states without bounds (dimensions {dims}): the policy knows the range of the samples")
     source = policy.info.problem or ", ".join(sample_options.data or [])
-    print_pairs(f"Learned a policy for {source}", _lines(report))
+    print_learned(source, report)
 
 
 @contextmanager
@@ -119,7 +148,7 @@ def _observed_learner(
 
         yield (
             Learner(
-                method=options.method,
+                method=options.chosen_method,
                 problem=problem,
                 discount=options.discount,
                 preset=options.preset,
@@ -128,70 +157,23 @@ def _observed_learner(
                 callback=tell,
                 progress=shown.block,
                 checkpoint_dir=outputs.checkpoint_dir,
+                baseline=None if options.baseline is None else load(options.baseline),
+                stage=shown.stage,
             ),
             shown,
         )
 
 
 def _fit(learner: Learner, transitions: Transitions, shown: ProgressDisplay) -> Learned:
+    if learner.baseline is not None:
+        try:
+            check_fit(learner.baseline, transitions.observation_space, transitions.action_space)
+        except ValueError as error:
+            raise ValueError(f"--baseline: {str(error).removeprefix('policy: ')}") from None
     if learner.method in WITHOUT_Q:
         shown.stage(f"learning by {learner.method}")
     else:
         shown.iterations(learner.learners[0])
-    return learner.fit(transitions)
-
-
-def _report(learned: Learned, transitions: Transitions, output: Path, collect_seconds: float) -> dict[str, Any]:
-    policy, q = learned.policy, learned.q
-    report: dict[str, Any] = {
-        "policy": str(output),
-        "method": policy.info.method,
-        "samples": len(transitions),
-        "episodes": transitions.n_episodes,
-        "terminal": int(transitions.terminals.sum()),
-        "discount": policy.info.settings.get("discount"),
-        "collect_seconds": collect_seconds,
-        "q_seconds": learned.q_seconds,
-        "policy_seconds": learned.policy_seconds,
-    }
-    if q is not None:
-        report |= {
-            "discount": q.settings.discount,
-            "iterations": [asdict(iteration) for iteration in q.history],
-            "resampling": None if q.resampling is None else asdict(q.resampling),
-        }
-    if hasattr(policy, "worst_case_comparisons"):
-        report |= {"leaves": policy.n_leaves, "worst_case_comparisons": policy.worst_case_comparisons}  # type: ignore[attr-defined]
-    return report
-
-
-def _lines(report: dict[str, Any]) -> dict[str, str]:
-    seconds = report["collect_seconds"] + report["q_seconds"] + report["policy_seconds"]
-    lines = {
-        "method": f"{report['method']}, discount {report['discount']:g}",
-        "samples": f"{report['samples']:,} in {report['episodes']:,} episodes, {report['terminal']:,} terminal",
-    }
-    if report.get("resampling"):
-        lines["resampling"] = _resampling(report["resampling"])
-    if report.get("iterations"):
-        last = report["iterations"][-1]
-        lines["Q"] = f"{last['iteration']} iterations, mean value {last['value']:.4g}"
-    if "leaves" in report:
-        lines["size"] = (
-            f"{report['leaves']:,} leaves, at most {report['worst_case_comparisons']} comparisons per action"
-        )
-    return lines | {"time": f"{seconds:.1f} s", "saved": report["policy"]}
-
-
-def _resampling(drawn: dict[str, Any]) -> str:
-    """How many samples came from the learned model, and how good it is; or why it was not used."""
-    worst = min(*drawn["state_scores"], drawn["reward_score"])
-    if drawn["n_drawn"] == 0:
-        # A negative R² of a few samples can be any number: it says no more than that the mean predicts better.
-        quality = f"{worst:.2g}" if worst >= 0.0 else "below 0" if math.isfinite(worst) else "unknown"
-        return (
-            f"none: the learned model was not used, because its lowest R² on held-out steps is {quality} "
-            f"and must be at least {GOOD_SCORE:g}"
-        )
-    explained = f"at least {100 * worst:.1f}%" if math.isfinite(worst) else "an unknown part"
-    return f"{drawn['n_drawn']:,} samples from a model, which explains {explained} of the variance of held-out steps"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PlanningWarning)  # it is told as one line with the result
+        return learner.fit(transitions)

@@ -105,6 +105,10 @@ def note(text: str) -> None:
     print(f"note: {text}", file=sys.stderr)
 
 
+def warn(text: str) -> None:
+    print(f"warning: {text}", file=sys.stderr)
+
+
 class ProgressDisplay:
     """Shows how far learning has come."""
 

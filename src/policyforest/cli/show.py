@@ -13,11 +13,13 @@ import typer
 from policyforest._support.labels import ACTION_NAMES, STATE_NAMES, labels_told
 from policyforest._support.spaces import bounds
 from policyforest.cli.evaluate import PolicyFile
+from policyforest.cli.learn_report import print_candidates
 from policyforest.cli.option_groups import with_option_groups
 from policyforest.cli.output import Json, note, one_line, print_json, print_pairs
 from policyforest.data.transition_files import load_transitions
 from policyforest.policy.model_card import MOST_DIMENSIONS
 from policyforest.policy.policy_files import load
+from policyforest.report.candidates import COMPARISON, comparison_of
 from policyforest.report.state_slice import UnboundedStatesError, state_box
 
 
@@ -80,6 +82,7 @@ def show(
         print_json({"policy": str(policy)} | report)
     else:
         print_pairs(str(policy), _lines(report))
+        print_candidates(report["settings"])
         print(*report.get("explanation", ()), sep="\n", end="" if explain is None else "\n")
 
 
@@ -208,7 +211,10 @@ def _lines(report: Mapping[str, Any]) -> dict[str, str]:
         lines["size"] = f"{count} trees, {sum(report['leaves']):,} {report['leaf_model']} leaves"
     if "worst_case_comparisons" in report:
         lines["bound"] = f"at most {report['worst_case_comparisons']} comparisons per action"
-    apart = ("q", STATE_NAMES, ACTION_NAMES)
+    comparison = comparison_of(told)
+    if comparison is not None:
+        lines["chosen"] = comparison.summary() + (f"; {comparison.note}" if comparison.note else "")
+    apart = ("q", STATE_NAMES, ACTION_NAMES, *(COMPARISON if comparison is not None else ()))
     settings = ", ".join(f"{name} {value}" for name, value in told.items() if name not in apart)
     lines |= {"learned from": f"{report['samples']:,} samples", "settings": settings}
     if "q" in report["settings"]:

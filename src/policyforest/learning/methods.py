@@ -27,7 +27,7 @@ from policyforest.data.transitions import Transitions
 from policyforest.environments.named_problems import named_problem
 from policyforest.learning.fitted_policy import FittedPolicyForest
 from policyforest.learning.fitted_q import FittedQIteration
-from policyforest.learning.planned_learning import PlannedLearning
+from policyforest.learning.planned_learning import PlannedLearning, PlannedPolicy
 from policyforest.learning.presets import paper
 from policyforest.learning.q_function import QFunction
 from policyforest.learning.q_history import QIteration
@@ -40,6 +40,7 @@ BASELINES = ("bas", "fqi-discrete")
 """The methods of the package `baselines`, which registers how they learn"""
 WITHOUT_Q = ("plan", *BASELINES)
 """The methods that show no Q iterations, take no preset and keep no checkpoints"""
+WITH_Q = tuple(method for method in METHODS if method not in WITHOUT_Q)
 
 
 class LearnedPolicy(Protocol):
@@ -64,6 +65,8 @@ class Learned:
     q: QFunction | None
     q_seconds: float
     policy_seconds: float
+    planned: PlannedPolicy | None = None
+    """How ``plan`` chose the policy"""
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,8 @@ class Learner:
         callback: As in `FittedQIteration`.
         progress: As in `FittedQIteration`.
         checkpoint_dir: As in `FittedQIteration`.
+        baseline: As in `PlannedLearning`, for the method ``plan``.
+        stage: As `callback` in `PlannedLearning`.
     """
 
     method: str = "fpf-pwl"
@@ -90,6 +95,8 @@ class Learner:
     callback: Callable[[QIteration], None] | None = None
     progress: Callable[[QProgress], None] | None = None
     checkpoint_dir: str | os.PathLike[str] | None = None
+    baseline: Any = None
+    stage: Callable[[str], None] | None = None
 
     def __post_init__(self) -> None:
         one_of("method", self.method, METHODS)
@@ -99,6 +106,8 @@ class Learner:
                 raise ValueError(f"preset: is {self.preset!r}, must be left out with the method {self.method!r}")
         if self.checkpoint_dir is not None and self.method in WITHOUT_Q:
             raise ValueError(f"checkpoint_dir: goes with Fitted Q Iteration, must be left out with {self.method!r}")
+        if self.baseline is not None and self.method != "plan":
+            raise ValueError(f"baseline: goes with the method 'plan', must be left out with {self.method!r}")
 
     def fit(self, data: Transitions, q: QFunction | None = None) -> Learned:
         """Learns from samples; a Q function that the same settings gave before is not learned again."""
@@ -134,8 +143,11 @@ class Learner:
 
     def _fit_planned(self, data: Transitions) -> Learned:
         started = time.perf_counter()
-        planned = PlannedLearning(self.gamma, random_state=self.seed, n_jobs=self.n_jobs).fit(data)
-        return Learned(planned.policy, None, 0.0, time.perf_counter() - started)
+        how = PlannedLearning(
+            self.gamma, self.baseline, random_state=self.seed, n_jobs=self.n_jobs, callback=self.stage
+        )
+        planned = how.fit(data)
+        return Learned(planned.policy, None, 0.0, time.perf_counter() - started, planned)
 
     def _fit_baseline(self, data: Transitions) -> Learned:
         started = time.perf_counter()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from policyforest._support.spaces import bounds
 from policyforest.data.transitions import Transitions
 from policyforest.environments.episodes import EpisodePlayer, id_from_file
 from policyforest.report import interactive, page
+from policyforest.report.candidates import CAPTION, COLUMNS, comparison_of
 from policyforest.report.maps import Maps, policy_maps
 
 STEPS_SHOWN = 300
@@ -35,9 +36,20 @@ def write_policy_page(
     blocks = [f"<header><h1>{escape(title)}</h1></header>"]
     blocks += [page.heading("An episode"), episode(policy, maps, (0, 1) if dims is None else tuple(dims))]
     blocks += [page.heading("What it does, and what it knows"), interactive.maps_block(maps)]
+    blocks += candidates(policy.info.settings)
     rows = "".join(f"<tr><td>{escape(name)}</td><td>{escape(words)}</td></tr>" for name, words in facts)
     blocks += [page.heading("What it is"), f'<table class="wide"><tbody>{rows}</tbody></table>']
     interactive.write_report(path, title, blocks)
+
+
+def candidates(settings: Mapping[str, Any]) -> list[str]:
+    """How a planned policy was chosen: the candidates with their values, and what it does not beat."""
+    comparison = comparison_of(settings)
+    if comparison is None:
+        return []
+    table = page.table(COLUMNS, comparison.rows(), CAPTION)
+    note = [page.paragraph(f"Note: {comparison.note}.")] if comparison.note else []
+    return [page.heading("How it was chosen"), table, *note]
 
 
 def episode(policy: Any, maps: Maps, dims: Sequence[int]) -> str:

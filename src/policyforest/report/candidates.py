@@ -1,0 +1,72 @@
+"""The candidates that a planned policy was chosen from, as a table: `PlannedLearning` stores them in the policy's info.
+
+Settings come from files, so whatever does not have the form of a comparison counts as none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+COLUMNS = ("candidate", "value", "gain over the constant action", "standard error")
+CAPTION = (
+    "Mean discounted return from the states where episodes begin, on models of the ensemble that no candidate was made "
+    "with. It is the model's opinion: evaluate the policy on the system."
+)
+COMPARISON = ("winner", "candidates", "note")
+"""The settings that hold it"""
+WORDS = {
+    "improved": "improved by rollouts",
+    "fpf-pwl": "Fitted Policy Forest",
+    "linear-quadratic": "linear-quadratic regulator",
+    "baseline": "the given baseline",
+    "constant": "best constant action",
+}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Who was compared, best first, who won, and what the user must know about it."""
+
+    winner: str
+    candidates: tuple[Mapping[str, Any], ...]
+    note: str
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """A row of `COLUMNS` per candidate; the winner is marked."""
+        return [self._row(candidate) for candidate in self.candidates]
+
+    def _row(self, candidate: Mapping[str, Any]) -> tuple[str, ...]:
+        name = candidate["name"]
+        shown = WORDS.get(name, name) + (" (chosen)" if name == self.winner else "")
+        if name == "constant":
+            return (shown, f"{candidate['value']:.4g}", "", "")
+        return (shown, f"{candidate['value']:.4g}", f"{candidate['gain']:.4g}", f"{candidate['error']:.2g}")
+
+    def summary(self) -> str:
+        """The winner in a line, with its gain."""
+        text = WORDS.get(self.winner, self.winner)
+        for candidate in self.candidates:
+            if candidate["name"] == self.winner != "constant":
+                gain, error = f"{candidate['gain']:.4g}", f"{candidate['error']:.2g}"
+                text += f", {gain} ± {error} more than the best constant action in the learned model"
+        return text
+
+
+def comparison_of(settings: Mapping[str, Any]) -> Comparison | None:
+    """The comparison that the settings of a policy tell of; None where they tell of none."""
+    winner, candidates, note = settings.get("winner"), settings.get("candidates"), settings.get("note", "")
+    if not isinstance(winner, str) or not isinstance(candidates, list) or not isinstance(note, str):
+        return None
+    if not candidates or not all(_is_candidate(candidate) for candidate in candidates):
+        return None
+    return Comparison(winner, tuple(candidates), note)
+
+
+def _is_candidate(value: Any) -> bool:
+    return (
+        isinstance(value, Mapping)
+        and isinstance(value.get("name"), str)
+        and all(type(value.get(key)) in (int, float) for key in ("value", "gain", "error"))
+    )
