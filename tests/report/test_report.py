@@ -8,9 +8,12 @@ from gymnasium.spaces import Box
 
 import policyforest as pf
 from policyforest._support.labels import labels_for, labels_told
+from policyforest.learning.improvement.simple_policies import constant_policy
 from policyforest.policy.action_time import action_time
 from policyforest.report import page
+from policyforest.report.canvas import BLUE, ORANGE
 from policyforest.report.plots import episode_figure, learning_figure, png_bytes, policy_figure, returns_figure
+from policyforest.report.rollouts import rollouts_figure
 from policyforest.report.state_slice import slice_of, state_box
 
 
@@ -19,6 +22,9 @@ def policy_of(n_states: int, n_actions: int) -> pf.Policy:
     X = rng.uniform(-1, 1, (300, n_states))
     forests = tuple(pf.grow_forest(X, X.sum(axis=1) * (j + 1), n_estimators=3) for j in range(n_actions))
     return pf.Policy(forests, Box(-2, 2, (n_states,), np.float64), Box(-3, 3, (n_actions,), np.float64))
+
+
+COLORS = {"push": ORANGE, "rest": BLUE}
 
 
 def test_a_slice_varies_two_dimensions_and_holds_the_others() -> None:
@@ -137,3 +143,25 @@ def test_the_time_of_an_action_is_that_of_a_call() -> None:
     seconds = action_time(Slow(), np.zeros((3, 2)), seconds=0.05)
     assert 1e-5 < seconds < 1e-1
     assert len(calls) > 3
+
+
+def test_rollouts_are_drawn_up_to_the_edge_of_the_data() -> None:
+    data = pf.collect("policyforest/DoubleIntegrator-v0", episodes=20, seed=0)
+    model = pf.DynamicsForest().fit(data)
+    pushed = {"push": constant_policy(data, np.ones(1)), "rest": constant_policy(data, np.zeros(1))}
+    figure = rollouts_figure(
+        model, pushed, discount=0.9, n_rollouts=2, n_steps=30, problem="policyforest/DoubleIntegrator-v0"
+    )
+    plane, time = figure.axes
+    assert plane.get_xlabel() == "position p (m)"
+    assert time.get_ylabel() == "velocity v (m/s)"
+    assert [text.get_text() for text in figure.legends[0].get_texts()][1:4] == ["push", "rest", "edge of the data"]
+    box, margin = model.edge(0.9).box, model.edge(0.9).margin
+    longest = {name: [line for line in plane.lines if line.get_color() == color] for name, color in COLORS.items()}
+    for lines in longest.values():
+        for line in lines:
+            inside = np.stack(line.get_data(), axis=1)
+            assert (inside >= box[:, 0] - margin).all()
+            assert (inside <= box[:, 1] + margin).all()
+    # The pushed block leaves the data: each of its rollouts is cut short, and marked.
+    assert sum(line.get_marker() == "X" for line in longest["push"]) == 2

@@ -3,8 +3,8 @@
     python -m policyforest.cli.demo [--output demo] [--episodes 100]
 
 Learns to balance a pole on a cart of 6 kg from 100 episodes of a random policy (about 500 samples) with the default
-settings, plays 50 episodes, turns the forest into a single tree, and writes both policies, the tree as C, and
-report.html.
+settings, plays 50 episodes, turns the policy into a single tree, and writes both policies, the tree as C, pictures of
+the policy and of rollouts in the learned model, and report.html.
 """
 
 from __future__ import annotations
@@ -13,19 +13,26 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
+import numpy as np
 import typer
 
 from policyforest.cli.output import print_table, progress
 from policyforest.data.transitions import Transitions
 from policyforest.environments.collection import collect
 from policyforest.environments.evaluation import Evaluation, evaluate
+from policyforest.environments.named_problems import named_problem
+from policyforest.learning.improvement.simple_policies import constant_policy
 from policyforest.learning.methods import Learned, Learner
 from policyforest.policy.action_time import action_time
 from policyforest.policy.policy import Policy
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 PROBLEM = "policyforest/InvertedPendulum6kg-v0"
+DISCOUNT = named_problem(PROBLEM).discount
 TREE_LEAVES = 1_000
 PAPER, LIMIT = -172.0, -120.5
 """Mean return of the paper's FPF:PWL after 100 episodes, and of dynamic programming (`paper.limit_studies`)"""
@@ -34,7 +41,11 @@ CAPTION = (
     "Undiscounted returns of episodes of at most 3,000 steps (5 minutes). Ours are of this one run, the interval over "
     "its episodes; another seed gives another policy. The paper's is the mean of 50 policies."
 )
-COLUMNS = ("controller", "mean return", "95% interval", "worst", "best", "µs an action")
+ROLLOUTS = (
+    "Rollouts in the learned model, each in a member of its ensemble that no policy was made with. Dashed lines are "
+    "the edge of the data: a rollout that goes beyond it, or where the pole falls, ends with a bad value."
+)
+COLUMNS = ("controller", "mean return", "95% interval", "worst", "best", "µs per action")
 INTRODUCTION = (
     "A pole of 2 kg stands on a cart of 6 kg. Ten times a second the controller sees the pole's angle and speed and "
     "chooses a force of up to 50 N; noise of up to 10 N is added to it. An episode ends with -1000 when the pole falls "
@@ -70,14 +81,10 @@ def demo(
     with progress() as shown:
         shown.stage("collecting samples")
         data = collect(PROBLEM, episodes=episodes, seed=seed)
-        learner = Learner("fpf-pwl", PROBLEM, seed=seed, n_jobs=-1, callback=shown.iteration)
-        shown.iterations(learner.learners[0])
-        learned = learner.fit(data)
+        learned = Learner("plan", PROBLEM, seed=seed, n_jobs=-1, stage=shown.stage).fit(data)
         assert isinstance(learned.policy, Policy)
         shown.stage("playing episodes")
-        forest = measured(
-            f"forest of {len(learned.policy.forests[0])} trees", learned.policy, evaluation_episodes, seed
-        )
+        forest = measured("planned policy", learned.policy, evaluation_episodes, seed)
         tree = measured("one tree", learned.policy.simplify(TREE_LEAVES), evaluation_episodes, seed)
         shown.stage("writing the report")
         forest.policy.save(output / "pendulum.pforest")
@@ -91,7 +98,7 @@ def demo(
         COLUMNS[1:],
     )
     print(CAPTION)
-    print(f"Saved pendulum.pforest, pendulum-tree.pforest, policy.png and report.html in {output}/,")
+    print(f"Saved pendulum.pforest, pendulum-tree.pforest, policy.png, rollouts.png and report.html in {output}/,")
     print(f"and the tree as C99, {exported.n_bytes:,} bytes, in {exported.directory}/ (make test)", end=" ")
     print(f"({time.perf_counter() - started:.0f} s in all).")
 
@@ -110,10 +117,11 @@ def table_rows(policies: Sequence[MeasuredPolicy]) -> list[tuple[str, ...]]:
 
 def write_demo_report(folder: Path, data: Transitions, learned: Learned, policies: Sequence[MeasuredPolicy]) -> None:
     from policyforest.report import page
-    from policyforest.report.plots import episode_figure, learning_figure, png_bytes, policy_figure, returns_figure
+    from policyforest.report.plots import episode_figure, png_bytes, policy_figure, returns_figure
+    from policyforest.report.policy_page import candidates
 
     forest, tree = policies
-    assert learned.q is not None
+    rollouts_picture = png_bytes(_rollouts(data, learned))
     played = collect(PROBLEM, forest.policy, steps=150, seed=1)
     marks = {"paper": PAPER, "limit": LIMIT}
     policy_picture = png_bytes(policy_figure(forest.policy, samples=data.states))
@@ -131,13 +139,23 @@ def write_demo_report(folder: Path, data: Transitions, learned: Learned, policie
         page.heading("How it behaves"),
         page.paragraph("The first 15 seconds of an episode."),
         page.picture(png_bytes(episode_figure(played, PROBLEM)), "Angle, speed and force over time"),
-        page.heading("How it was learned"),
-        page.picture(png_bytes(learning_figure(learned.q.history)), "Values over the iterations"),
+        *candidates(forest.policy.info.settings),
+        page.paragraph(ROLLOUTS),
+        page.picture(rollouts_picture, "Rollouts in the learned model over angle and speed, and over time"),
         page.heading("Use it"),
         page.code('import policyforest as pf\n\npolicy = pf.load("pendulum.pforest")\nforce = policy.act(state)'),
     ]
     page.write_page(folder / "report.html", "A controller from random episodes", blocks)
     folder.joinpath("policy.png").write_bytes(policy_picture)
+    folder.joinpath("rollouts.png").write_bytes(rollouts_picture)
+
+
+def _rollouts(data: Transitions, learned: Learned) -> Figure:
+    from policyforest.report.rollouts import rollouts_figure
+
+    assert learned.planned is not None
+    compared = {"no force": constant_policy(data, np.zeros(1)), "planned policy": learned.policy}
+    return rollouts_figure(learned.planned.model, compared, discount=DISCOUNT, problem=PROBLEM)
 
 
 def _reached(policy: Policy) -> str:
@@ -151,16 +169,12 @@ def _reached(policy: Policy) -> str:
 
 
 def _words(data: Transitions, learned: Learned, tree: MeasuredPolicy) -> str:
-    assert learned.q is not None
-    drawn = learned.q.resampling.n_drawn if learned.q.resampling else 0
-    extra = f", multiplied by {drawn:,} samples drawn from a model of them" if drawn else ""
     change = tree.policy.simplification
     assert change is not None
     return (
-        f"{len(data):,} samples of {data.n_episodes} episodes with random forces{extra}. "
-        f"Q took {len(learned.q.history)} iterations and {learned.q_seconds:.1f} s, the policy "
-        f"{learned.policy_seconds:.1f} s. The single tree has {tree.policy.n_leaves} leaves and moves the force by "
-        f"{change.mean_change[0]:.2g} N on average, at most by {change.largest_change[0]:.2g} N."
+        f"{len(data):,} samples of {data.n_episodes} episodes with random forces. To learn a model of them and plan "
+        f"with it took {learned.policy_seconds:.1f} s. The single tree has {tree.policy.n_leaves} leaves and moves the "
+        f"force by {change.mean_change[0]:.2g} N on average, at most by {change.largest_change[0]:.2g} N."
     )
 
 

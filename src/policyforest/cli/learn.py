@@ -60,7 +60,7 @@ class LearnerOptions:
 
     @property
     def chosen_method(self) -> str:
-        """The method that was given; a preset says how Fitted Q Iteration learns, so it implies that."""
+        """The method that was given; a preset holds settings of Fitted Q Iteration, so it implies that."""
         return self.method or (DEFAULT_METHOD if self.preset is None else PRESET_METHOD)
 
 

@@ -74,7 +74,7 @@ def policy_figure(
     if greedy:
         _draw_values(areas[n_actions], plane, policy, labels)
         _draw_q(areas[n_actions + 1], plane, policy, labels)
-    figure.suptitle(_heading(policy, plane, labels), x=0.01, ha="left", fontsize=9)
+    figure.suptitle(_heading(policy, plane, labels), x=0.01, ha="left", fontsize=9, wrap=True)
     return figure
 
 
