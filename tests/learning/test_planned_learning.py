@@ -85,6 +85,8 @@ def test_the_policy_is_saved_and_exported_like_any_other(planned: pf.PlannedPoli
     loaded = pf.load(tmp_path / "planned.pforest")
     states = linear_samples().states
     assert np.array_equal(loaded.act_batch(states), planned.policy.act_batch(states))
+    assert loaded.info.software == f"policyforest {pf.__version__}"
+    assert loaded.info.created
     assert loaded.info.settings["candidates"] == [asdict(candidate) for candidate in planned.candidates]
     planned.policy.export_c(tmp_path / "c")
     assert (tmp_path / "c" / "policy.h").exists()

@@ -28,14 +28,13 @@ class PolicyInfo:
     @classmethod
     def of(cls, method: str, learner: Any, n_samples: int, **more: Any) -> PolicyInfo:
         """The info of what a learner (a dataclass) made, with its plain parameters and whatever `more` adds to them."""
+        return cls.made_now(method, plain_settings(learner) | more, n_samples)
+
+    @classmethod
+    def made_now(cls, method: str, settings: Mapping[str, Any], n_samples: int) -> PolicyInfo:
+        """The info of what this version of the library has just made."""
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-        return cls(
-            method,
-            plain_settings(learner) | more,
-            n_samples,
-            software=f"policyforest {__version__}",
-            created=now,
-        )
+        return cls(method, settings, n_samples, software=f"policyforest {__version__}", created=now)
 
 
 def info_dict(info: PolicyInfo) -> dict[str, Any]:

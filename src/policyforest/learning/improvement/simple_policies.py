@@ -53,7 +53,7 @@ def make_policy(data: Transitions, forests: list[Forest], method: str) -> Policy
         data.observation_space,
         data.action_space,
         data.periodic,
-        PolicyInfo(method, n_samples=len(data)),
+        PolicyInfo.made_now(method, {}, len(data)),
     )
 
 
