@@ -4,6 +4,7 @@ EXAMPLES = {
     "learn": (
         "policyforest learn inverted-pendulum-6kg --episodes 100 -o pendulum.pforest",
         "policyforest learn double-integrator --preset paper --method fpf-pwc",
+        "policyforest learn inverted-pendulum-6kg --baseline pendulum.pforest -o better.pforest",
         "policyforest learn --data 'runs/*.csv' --state theta,omega --action torque --reward '-(theta**2)'",
         "policyforest learn --data minari:D4RL/pointmaze/umaze-v2 --discount 0.99 -o maze.pforest",
     ),
