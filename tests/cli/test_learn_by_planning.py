@@ -221,6 +221,22 @@ def test_numbers_that_would_overflow_are_one_line_of_error(tmp_path: Path, chang
 
 
 @pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ("", "log.csv: has no samples (0 rows)"),
+        ("0,0.1,0.5,1\n", "log.csv: has no samples (1 rows)"),
+        ("0,0.1,0.5,nan\n0,0.2,0.4,1\n", "line 2: reward: 'nan' is not a finite number"),
+    ],
+)
+def test_a_log_without_samples_is_one_line_of_error(tmp_path: Path, rows: str, words: str) -> None:
+    log = tmp_path / "log.csv"
+    log.write_text(f"episode,x,u,reward\n{rows}")
+    refused = run("learn", "--data", log, "--state", "x", "--action", "u", "-o", tmp_path / "p.pforest", code=2)
+    assert words in refused.stderr
+    assert refused.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
     "settings",
     [
         {},

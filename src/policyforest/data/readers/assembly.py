@@ -161,6 +161,8 @@ def _following(
 ) -> _Following:
     if columns.next_state:
         return _Following(_stack(rows, columns.next_state), terminal, np.ones(len(rows), dtype=np.bool_))
+    if not len(rows):  # a file with a header alone
+        return _Following(states, terminal, terminal)
     has_next = np.append(~breaks[1:], False)
     # A row without any action is the state after the step before it, even if that step was the last.
     final = np.append(~rows.breaks[1:] & np.isnan(actions[1:]).all(axis=1), False)
