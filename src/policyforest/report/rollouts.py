@@ -60,6 +60,12 @@ def rollouts_figure(
     for (name, policy), color in zip(policies.items(), (ORANGE, BLUE, GREEN, VIOLET), strict=False):
         paths = [_path(rollouts, policy, start, n_steps, seed + i, FIRST_MEMBER + i) for i, start in enumerate(starts)]
         _draw_paths(plane, time, [path[:, list(dims)] for path in paths], n_steps, name, color)
+    _finish(figure, plane, time, edge, names)
+    return figure
+
+
+def _finish(figure: Figure, plane: Axes, time: Axes, edge: Floats, names: Sequence[str]) -> None:
+    """The edge of the data, the names of the axes and the legend."""
     plane.plot(*_outline(edge), color=INK, lw=1.2, ls="--", label="edge of the data", zorder=2)
     for side in edge[1]:
         time.axhline(side, color=INK, lw=1.2, ls="--")
@@ -68,7 +74,6 @@ def rollouts_figure(
     plane.plot([], [], "X", color=INK, ms=7, mec="white", label="the next step ends it")
     handles, texts = plane.get_legend_handles_labels()
     figure.legend(handles, texts, loc="outside lower center", ncols=len(texts), handlelength=1.6)
-    return figure
 
 
 def _path(rollouts: ModelRollouts, policy: Any, start: Floats, n_steps: int, seed: int, member: int) -> Floats:
