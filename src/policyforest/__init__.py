@@ -16,19 +16,16 @@ from policyforest.exploration import (
 from policyforest.forest.forest import BestActions, Forest
 from policyforest.forest.growing import grow_forest
 from policyforest.forest.knownness import KnownnessForest, KnownnessLeaves
+from policyforest.learning.contest import CandidateValue
 from policyforest.learning.dynamics.dynamics_forest import DynamicsForest
 from policyforest.learning.dynamics.dynamics_model import DynamicsModel, Resampling
 from policyforest.learning.fitted_policy import FittedPolicyForest
 from policyforest.learning.fitted_q import FittedQIteration
-from policyforest.learning.improvement.rollout_improvement import Improvement, ImprovementRound, RolloutImprovement
+from policyforest.learning.improvement.policy_search import Improvement, ImprovementRound
+from policyforest.learning.improvement.rollout_improvement import RolloutImprovement
+from policyforest.learning.improvement.trajectory_improvement import TrajectoryImprovement
 from policyforest.learning.offline_evaluation import CoverageWarning, OfflineEvaluation, evaluate_offline
-from policyforest.learning.planned_learning import (
-    CandidateValue,
-    PlannedLearning,
-    PlannedPolicy,
-    PlanningWarning,
-    learn,
-)
+from policyforest.learning.planned_learning import PlannedLearning, PlannedPolicy, PlanningWarning, learn
 from policyforest.learning.q_function import QFunction
 from policyforest.learning.q_history import QIteration
 from policyforest.policy.explanation import Explanation
@@ -73,6 +70,7 @@ __all__ = [
     "RolloutImprovement",
     "Sensitivity",
     "Simplification",
+    "TrajectoryImprovement",
     "Transitions",
     "__version__",
     "as_transitions",

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from policyforest.data.transitions import Transitions
-from policyforest.learning import planned_learning
+from policyforest.learning import contest
 from policyforest.learning.improvement.rollout_improvement import RolloutImprovement
 from policyforest.learning.improvement.simple_policies import constant_policy, middle_action
 from policyforest.paper import STUDIES, planning_studies, result_tables
@@ -41,7 +41,7 @@ def short_improvement(monkeypatch: pytest.MonkeyPatch) -> None:
     def short(discount: float, **settings: Any) -> RolloutImprovement:
         return RolloutImprovement(discount, **settings | {"n_rounds": 1, "n_states": 100, "n_members": 2})
 
-    monkeypatch.setattr(planned_learning, "RolloutImprovement", short)
+    monkeypatch.setattr(contest, "RolloutImprovement", short)
 
 
 def put(out: Path, study: str, seed: int, planned: dict[str, Any], start: dict[str, Any], scale: str = "paper") -> None:

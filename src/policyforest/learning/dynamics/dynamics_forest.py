@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from policyforest._support.angles import difference
 from policyforest._support.arguments import Floats, seed_number, whole_number
+from policyforest._support.blas import one_blas_thread
 from policyforest.data.transitions import Transitions
 from policyforest.learning.dynamics.choice import Choice, HeldOut, choose
 from policyforest.learning.dynamics.dynamics_model import GOOD_SCORE, DynamicsModel, RewardModel
@@ -45,6 +46,7 @@ class DynamicsForest:
     random_state: int | np.random.Generator | None = 0
     n_jobs: int | None = 1
 
+    @one_blas_thread
     def fit(self, transitions: Transitions) -> DynamicsModel:
         """Learns the change of state, the reward and the end of a step."""
         data, seed = transitions, seed_number("random_state", self.random_state)

@@ -13,22 +13,26 @@ Q function and no arg max over a forest, and works for any number of actions.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from policyforest._support.arguments import Floats, real_number, seed_number, whole_number
-from policyforest._support.settings import HOW, plain_settings
-from policyforest._support.spaces import bounds, check_fit
-from policyforest.forest.growing import grow_forest
+from policyforest._support.blas import one_blas_thread
+from policyforest._support.settings import HOW
 from policyforest.learning.dynamics.dynamics_model import DynamicsModel
+from policyforest.learning.improvement.policy_search import (
+    Improvement,
+    ImprovementRound,
+    PolicySearch,
+    better,
+    check_start,
+    rollout_steps,
+)
 from policyforest.learning.improvement.rollouts import ModelRollouts, checked_actions
-from policyforest.learning.improvement.simple_policies import linear_policy, make_policy
 from policyforest.policy.policy import Policy
 
-# Rollouts last as long as a reward matters, within these limits; policies are judged over twice that.
-SHORTEST, LONGEST = 15, 100
 # Leaf sizes of the policies that are tried, as parts of the states; None: one linear function of the state.
 LEAF_SHARES = (None, 0.3, 0.1, 0.03, 0.01)
 CANDIDATES, ROUNDS, CLOSER = 6, 3, 0.4
@@ -36,36 +40,7 @@ VISITED = 0.7
 ACTION_NOISE = 0.03
 # States of so many rounds are regressed on together.
 REMEMBERED = 3
-JUDGED = 200
 PATIENCE = 1
-# Gains below this part of the spread of rewards, summed up, are what the ridge of the model moved.
-NEGLIGIBLE = 1e-6
-
-
-@dataclass(frozen=True)
-class ImprovementRound:
-    """What one round did."""
-
-    round: int
-    gain: float
-    """Mean of Q(s, best action) - Q(s, policy's action) over the states of the round"""
-    leaf_share: float | None
-    """Of the policy that did best; None: one linear function"""
-    value: float
-    """Mean value of the policy that is kept, over members and judged states"""
-    taken: bool
-
-
-@dataclass(frozen=True)
-class Improvement:
-    """The result: a policy, and how it compares with the one it started from."""
-
-    policy: Policy
-    improved: bool
-    """False: the start policy was kept, because nothing was better on every member of the ensemble"""
-    gain: float
-    """Mean gain of value over the start policy, in the model"""
-    history: tuple[ImprovementRound, ...]
 
 
 @dataclass(frozen=True)
@@ -100,45 +75,39 @@ class RolloutImprovement:
     @property
     def n_steps(self) -> int:
         """T, the steps of a rollout."""
-        return int(np.clip(round(1.0 / (1.0 - self.discount)), SHORTEST, LONGEST))
+        return rollout_steps(self.discount)
 
     def fit(self, model: DynamicsModel, policy: Any) -> Policy:
         """The improved policy, or the given one where nothing better was found."""
         return self.improve(model, policy).policy
 
+    @one_blas_thread
     def improve(self, model: DynamicsModel, policy: Any, rollouts: ModelRollouts | None = None) -> Improvement:
         """The improved policy with its history; `rollouts` of the same model share its compiled members."""
-        if not isinstance(model, DynamicsModel):
-            raise TypeError(f"model: is {model!r}, must be a DynamicsModel, which DynamicsForest.fit returns")
-        if not callable(getattr(policy, "act_batch", None)):
-            raise TypeError(f"policy: is {policy!r}, must have act_batch, from rows of states to rows of actions")
-        check_fit(policy, model.transitions.observation_space, model.transitions.action_space)
+        check_start(model, policy)
         shared = ModelRollouts(model, self.discount, self.n_members, self.n_jobs) if rollouts is None else rollouts
-        return _Search(self, model, shared, seed_number("random_state", self.random_state)).run(policy)
+        return _RolloutRounds(self, model, shared, seed_number("random_state", self.random_state)).run(policy)
 
 
-class _Search:
+class _RolloutRounds(PolicySearch):
     """One run of the improvement."""
 
+    method = "rollout-improvement"
+
     def __init__(self, how: RolloutImprovement, model: DynamicsModel, rollouts: ModelRollouts, seed: int) -> None:
-        self.how, self.model, self.rollouts, self.seed = how, model, rollouts, seed
-        self.data = model.transitions
-        self.rng = np.random.default_rng([seed, 21])
-        self.box = bounds(self.data.action_space)
-        first = np.unique(self.data.episodes, return_index=True)[1]
-        self.starts = self.data.states[first]
+        super().__init__(how, model, rollouts, seed)
         self.memory: list[tuple[Floats, Floats, Floats]] = []
         self.reach = 0.5
 
     def run(self, policy: Any) -> Improvement:
         """Improves until nothing better is found."""
         start, history, failed = policy, list[ImprovementRound](), 0
-        self.judged = self._judged_states(policy)
+        self.judged = self.judged_states(policy)
         value = self.judge(policy, 7)
         for number in range(1, self.how.n_rounds + 1):
             gain = self._collect(policy, number)
             share, candidate, judged = self._best_candidate(value, number)
-            taken = _better(judged - value, 1.0)
+            taken = better(judged - value, 1.0)
             if taken:
                 policy, value, failed = candidate, judged, 0
             else:
@@ -148,53 +117,14 @@ class _Search:
                 self.how.callback(history[-1])
             if failed > PATIENCE:
                 break
-        return self._result(start, policy, tuple(history))
-
-    def judge(self, policy: Any, seed: int) -> Floats:
-        """Values at the judged states: a row per member."""
-        return np.stack(
-            [
-                self.rollouts.values(
-                    policy, self.judged, n_steps=2 * self.how.n_steps, seed=100 * (self.seed + seed) + b, member=b
-                )
-                for b in range(self.how.n_members)
-            ]
-        )
-
-    def _result(self, start: Any, policy: Any, history: tuple[ImprovementRound, ...]) -> Improvement:
-        """The improved policy if it is better by a clear margin under new noise, else the one it started from."""
-        if policy is start:
-            return Improvement(start, False, 0.0, history)
-        gains = np.concatenate([self.judge(policy, s) - self.judge(start, s) for s in (11, 12)], axis=1)
-        smallest = NEGLIGIBLE * float(self.data.rewards.std()) / (1.0 - self.how.discount)
-        if not certainly_better(gains) or gains.mean() <= smallest:
-            return Improvement(start, False, float(gains.mean()), history)
-        settings = plain_settings(self.how) | {"rounds": len(history), "gain": float(gains.mean())}
-        info = replace(policy.info, method="rollout-improvement", settings=settings)
-        return Improvement(policy.with_info(info), True, float(gains.mean()), history)
-
-    def _draw_starts(self, number: int) -> Floats:
-        return self.starts[self.rng.integers(len(self.starts), size=number)]
-
-    def _judged_states(self, policy: Any) -> Floats:
-        """Half of them where episodes begin, half where the policy goes from there."""
-        passed = [
-            self.rollouts.visited(
-                policy, self._draw_starts(40), n_steps=2 * self.how.n_steps, seed=self.seed + 5 + b, member=b,
-                action_noise=0.0,
-            )
-            for b in range(min(2, self.how.n_members))
-        ]  # fmt: skip
-        there = np.concatenate([*passed, self.starts])
-        half = JUDGED // 2
-        return np.concatenate([self._draw_starts(half), there[self.rng.integers(len(there), size=JUDGED - half)]])
+        return self.result(start, policy, tuple(history))
 
     def _states(self, policy: Any, number: int) -> Floats:
         """The states of a round: most of them visited by the policy with some noise, the rest near the data."""
         n_visited = int(VISITED * self.how.n_states)
         passed = []
         for b in range(min(2, self.how.n_members)):
-            starts = self._draw_starts(30)
+            starts = self.draw_starts(30)
             seed = 1_000 * self.seed + 77 * number + b
             passed += [starts, self.rollouts.visited(
                 policy, starts, n_steps=2 * self.how.n_steps, seed=seed, member=b, action_noise=ACTION_NOISE
@@ -249,9 +179,9 @@ class _Search:
         picked = self._by_weight(matters)
         tried = []
         for share in LEAF_SHARES:
-            candidate = self._fit(states[picked], actions[picked], share, number)
+            candidate = self.fit(states[picked], actions[picked], share, number)
             judged = self.judge(candidate, 7)
-            tried.append((_better(judged - value, 1.0), float(judged.mean()), share, candidate, judged))
+            tried.append((better(judged - value, 1.0), float(judged.mean()), share, candidate, judged))
         best = max(tried, key=lambda row: row[:2])
         return best[2], best[3], best[4]
 
@@ -261,30 +191,3 @@ class _Search:
         even = np.full(len(weights), 1.0 / len(weights))
         chance = 0.8 * weights / weights.sum() + 0.2 * even if weights.sum() > 0 else even
         return self.rng.choice(len(weights), size=len(weights), p=chance / chance.sum())
-
-    def _fit(self, states: Floats, actions: Floats, share: float | None, number: int) -> Policy:
-        if share is None:
-            return linear_policy(self.data, states, actions, np.ones(len(states)))
-        leaf = max(2 * (states.shape[1] + 1), int(share * len(states)))
-        states = np.ascontiguousarray(np.clip(states, *self.data.state_box().T))
-        forests = [
-            grow_forest(
-                states, actions[:, j], n_estimators=self.how.n_estimators, min_samples_leaf=leaf, leaf_model="linear",
-                periodic=self.data.periodic or None, box=self.data.state_box(),
-                random_state=(self.seed + number) % 2**64, n_jobs=self.how.n_jobs,
-            )
-            for j in range(actions.shape[1])
-        ]  # fmt: skip
-        return make_policy(self.data, forests, "rollout-improvement")
-
-
-def _better(gains: Floats, t: float) -> bool:
-    """Whether gains (members, states) are positive for every member, and in the mean by `t` standard errors."""
-    return bool(gains.mean(axis=1).min() > 0 and gains.mean() > t * gains.std() / np.sqrt(gains.size))
-
-
-def certainly_better(gains: Floats) -> bool:
-    """Whether gains (members, states) are positive for every member, and in the mean by two standard errors and by more
-    than they differ between members: what members agree on may still be an error that they share."""
-    by_member = gains.mean(axis=1)
-    return _better(gains, 2.0) and bool(gains.mean() > by_member.std(ddof=min(1, len(by_member) - 1)))

@@ -1,0 +1,205 @@
+"""The candidates for a policy, made and compared in a learned model.
+
+Candidates are the best constant action, the linear-quadratic regulator, a Fitted Policy Forest and the Q function's own
+policy where a Q forest can carry the values, and a controller that is given. The best of them is improved in a model
+that is fitted again for the states it visits: by trajectories, and by rollouts where those found nothing. All are
+compared on members of the ensemble that none of them was made with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from policyforest._support.arguments import Floats
+from policyforest.learning.dynamics.dynamics_model import DynamicsModel
+from policyforest.learning.dynamics.focus import focused
+from policyforest.learning.fitted_policy import FittedPolicyForest
+from policyforest.learning.fitted_q import FittedQIteration
+from policyforest.learning.improvement.linear_quadratic import linear_quadratic_policy
+from policyforest.learning.improvement.policy_search import Improvement, certainly_better, rollout_steps
+from policyforest.learning.improvement.rollout_improvement import RolloutImprovement
+from policyforest.learning.improvement.rollouts import ModelRollouts
+from policyforest.learning.improvement.starts import best_constant
+from policyforest.learning.improvement.trajectory_improvement import TrajectoryImprovement
+
+# A Q forest carries values in so many dimensions of (s, a); in more, rollouts do better without it.
+Q_DIMENSIONS = 4
+# Members of the ensemble that policies are made with, and the first of those that only compare them.
+MEMBERS, FIRST_JUDGE = 4, 100
+# States that candidates are compared at; Q's own policy, which searches its action at each step, at fewer.
+JUDGED, JUDGED_SLOWLY = 200, 40
+# Candidates in the order in which they are trusted: the system's own controller first, then what the samples say.
+TRUSTED = ("baseline", "fpf-pwl", "linear-quadratic", "constant")
+GREEDY = "q-greedy"
+
+
+@dataclass(frozen=True)
+class CandidateValue:
+    """What a candidate is worth on models that it was not made with."""
+
+    name: str
+    value: float
+    """Mean discounted return over states and members"""
+    gain: float
+    """Over the best constant action"""
+    error: float
+    """Standard error of the gain"""
+
+
+@dataclass(frozen=True)
+class ContestResult:
+    """Who won."""
+
+    policy: Any
+    winner: str
+    candidates: tuple[CandidateValue, ...]
+    model: DynamicsModel = field(repr=False)
+    start: Any = field(repr=False)
+    improvement: Improvement
+    note: str
+
+
+class Contest:
+    """The candidates of one fit, and their comparison."""
+
+    def __init__(
+        self,
+        model: DynamicsModel,
+        *,
+        discount: float,
+        baseline: Any,
+        seed: int,
+        n_jobs: int | None,
+        tell: Callable[[str], None],
+    ) -> None:
+        self.model, self.discount, self.baseline, self.seed, self.n_jobs = model, discount, baseline, seed, n_jobs
+        self.tell = tell
+        self.data = model.transitions
+        self.rollouts = ModelRollouts(model, discount, MEMBERS, n_jobs)
+        self.rng = np.random.default_rng([seed, 41])
+        first = np.unique(self.data.episodes, return_index=True)[1]
+        self.starts = self.data.states[first]
+        self.n_steps = 2 * rollout_steps(discount)
+
+    def run(self) -> ContestResult:
+        """Makes the candidates, improves the best of them, and picks the winner."""
+        policies = self._first_candidates()
+        states = self.starts[self.rng.integers(len(self.starts), size=JUDGED)]
+        simple = {name: self._values(policies[name], states, 0) for name in TRUSTED if name in policies}
+        start = _champion(simple)
+        if start != "constant":  # a constant action visits what no better policy does
+            self._focus(policies[start])
+        improvement = self._improve(start, policies)
+        values = {
+            name: self._values(policy, states[: JUDGED_SLOWLY if name == GREEDY else None], FIRST_JUDGE)
+            for name, policy in policies.items()
+        }
+        winner = self._winner("improved" if improvement.improved else start, values)
+        table, note = _table(values), self._note(winner, values)
+        policy = self._labelled(policies[winner], winner, table, note)
+        return ContestResult(policy, winner, table, self.model, policies[start], improvement, note)
+
+    def _first_candidates(self) -> dict[str, Any]:
+        found: dict[str, Any] = {"constant": best_constant(self.rollouts, self.starts, self.n_steps, self.seed)}
+        if self.baseline is not None:
+            found["baseline"] = self.baseline
+        regulator = linear_quadratic_policy(self.data, self.discount)
+        if regulator is not None:
+            found["linear-quadratic"] = regulator
+        if self.data.states.shape[1] + self.data.actions.shape[1] <= Q_DIMENSIONS and self.data.actions.shape[1] == 1:
+            self.tell("Fitted Q Iteration")
+            learner = FittedQIteration(self.discount, resample=self.model, random_state=self.seed, n_jobs=self.n_jobs)
+            q = learner.fit(self.data)
+            found["fpf-pwl"] = FittedPolicyForest(random_state=self.seed, n_jobs=self.n_jobs).fit(q)
+            found[GREEDY] = q.policy()
+        return found
+
+    def _focus(self, policy: Any) -> None:
+        """Fits the model again for the states that a policy visits."""
+        starts = self.starts[self.rng.integers(len(self.starts), size=40)]
+        visited = [
+            self.rollouts.visited(
+                policy, starts, n_steps=self.n_steps, seed=self.seed + 5 + b, member=b, action_noise=0.03
+            )
+            for b in range(2)
+        ]
+        model = focused(self.model, np.concatenate([*visited, starts]))
+        if model is not self.model:
+            self.tell("fitting the model for the states that the best candidate visits")
+            self.model, self.rollouts = model, ModelRollouts(model, self.discount, MEMBERS, self.n_jobs)
+
+    def _improve(self, start: str, policies: dict[str, Any]) -> Improvement:
+        """Improves the start policy, and adds what was found to the candidates."""
+        self.tell(f"improving {start} by trajectories")
+        how: dict[str, Any] = {"n_members": MEMBERS, "random_state": self.seed, "n_jobs": self.n_jobs}
+        made = TrajectoryImprovement(self.discount, **how).improve(self.model, policies[start], self.rollouts)
+        if not made.improved:
+            self.tell(f"improving {start} by rollouts")
+            made = RolloutImprovement(self.discount, **how).improve(self.model, policies[start], self.rollouts)
+        if made.improved:
+            policies["improved"] = made.policy
+        return made
+
+    def _values(self, policy: Any, states: Floats, first_member: int) -> Floats:
+        members = range(first_member, first_member + MEMBERS)
+        return np.stack(
+            [
+                self.rollouts.values(policy, states, n_steps=self.n_steps, seed=self.seed + 977 + b, member=b)
+                for b in members
+            ]
+        )
+
+    def _winner(self, best: str, values: dict[str, Floats]) -> str:
+        """The best candidate, unless Q's own policy is certainly better, or the constant action as good."""
+        if GREEDY in values and best != "baseline" and certainly_better(_gain(values, GREEDY, best)):
+            best = GREEDY
+        if best != "constant" and not _gain(values, best, "constant").mean() > 0:
+            best = "constant"
+        return best
+
+    def _note(self, winner: str, values: dict[str, Floats]) -> str:
+        if winner == "constant":
+            return "no policy beats the best constant action in the learned model; that constant action is returned"
+        notes = []
+        if winner == "baseline":
+            notes.append("nothing beats the controller that was given; it is returned unchanged")
+        if _gain(values, winner, "constant").mean(axis=1).min() <= 0:
+            notes.append("the policy does not beat the best constant action on every member of the model's ensemble")
+        return "; ".join(notes)
+
+    def _labelled(self, policy: Any, winner: str, table: tuple[CandidateValue, ...], note: str) -> Any:
+        info = getattr(policy, "info", None)
+        if info is None or not hasattr(policy, "with_info"):
+            return policy
+        compared = [asdict(candidate) for candidate in table]
+        told = {"discount": self.discount, "winner": winner, "candidates": compared, "note": note}
+        return policy.with_info(replace(info, settings={**info.settings, **told}, n_samples=len(self.data)))
+
+
+def _gain(values: dict[str, Floats], name: str, over: str) -> Floats:
+    """By how much a candidate is better than another at the states where both were judged: (members, states)."""
+    n = min(values[name].shape[1], values[over].shape[1])
+    gain: Floats = values[name][:, :n] - values[over][:, :n]
+    return gain
+
+
+def _table(values: dict[str, Floats]) -> tuple[CandidateValue, ...]:
+    rows = []
+    for name, value in values.items():
+        gain = _gain(values, name, "constant")
+        rows.append(CandidateValue(name, float(value.mean()), float(gain.mean()), float(gain.std() / gain.size**0.5)))
+    return tuple(sorted(rows, key=lambda row: -row.gain))
+
+
+def _champion(values: dict[str, Floats]) -> str:
+    """The candidate to start from: one later in the order of trust, only if it is certainly better."""
+    order = [name for name in TRUSTED if name in values]
+    best = order[0]
+    for name in order[1:]:
+        if certainly_better(_gain(values, name, best)):
+            best = name
+    return best

@@ -1,0 +1,56 @@
+"""A model for the part of the state space that a policy visits.
+
+The kind of each output is chosen by the errors on all samples. Where a policy keeps to a small part of them, a complex
+kind that pays elsewhere only adds variance: near an equilibrium, an error of a few percent in a slope decides whether a
+low gain still balances. So the model is fitted again with most of the weight on samples near the visited states.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from policyforest._support.arguments import Floats
+from policyforest.data.transitions import Transitions
+from policyforest.learning.dynamics.choice import HeldOut, choose
+from policyforest.learning.dynamics.dynamics_model import DynamicsModel
+from policyforest.learning.dynamics.noise import observed_noise
+
+# The box of visited states leaves out this part of them on each side, and is widened by this part of its width.
+OUTLIERS, WIDENED = 0.005, 0.5
+# Where more than this part of the samples is inside, or too few are, the choice by all of them stands.
+MOST, FEWEST = 0.7, 50
+# The weight of samples that are not near.
+FAR = 0.02
+
+
+def focused(model: DynamicsModel, visited: Floats) -> DynamicsModel:
+    """The model with more weight on samples near the visited states; the same object where that is most of them."""
+    data = model.transitions
+    near = _near(data, visited)
+    if near.sum() < FEWEST or near.mean() > MOST:
+        return model
+    inputs = replace(model.inputs, given_weights=np.where(near, 1.0, FAR))
+    held_out = HeldOut.of(data.episodes, model.seed)
+    choices = []
+    for j, choice in enumerate(model.choices):
+        drawn = j < len(model.structure.plain) and model.structure.plain[j] in model.exogenous
+        y = model.targets[:, j]
+        choices.append(choice if drawn else choose(inputs, y, held_out, model.seed + 2 + j, model.n_jobs))
+    spread, residuals = observed_noise(
+        inputs, model.targets, choices, model.reward.choice, model.reward.rows, model.seed, model.n_jobs
+    )
+    return replace(model, inputs=inputs, choices=tuple(choices), spread=spread, residuals=residuals)
+
+
+def _near(data: Transitions, visited: Floats) -> NDArray[np.bool_]:
+    near = np.ones(len(data), dtype=bool)
+    for d in range(visited.shape[1]):
+        if d in data.periodic:
+            continue
+        low, high = np.quantile(visited[:, d], [OUTLIERS, 1.0 - OUTLIERS])
+        margin = WIDENED * (high - low)
+        near &= (data.states[:, d] >= low - margin) & (data.states[:, d] <= high + margin)
+    return near

@@ -1,0 +1,146 @@
+"""What searches for better policies in a learned model share: where policies are judged, and when one is taken."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from policyforest._support.arguments import Floats
+from policyforest._support.settings import plain_settings
+from policyforest._support.spaces import bounds, check_fit
+from policyforest.forest.growing import grow_forest
+from policyforest.learning.dynamics.dynamics_model import DynamicsModel
+from policyforest.learning.improvement.rollouts import ModelRollouts
+from policyforest.learning.improvement.simple_policies import linear_policy, make_policy
+from policyforest.policy.policy import Policy
+
+# Rollouts last as long as a reward matters, within these limits; policies are judged over twice that.
+SHORTEST, LONGEST = 15, 100
+JUDGED = 200
+# Gains below this part of the spread of rewards, summed up, are what the ridge of the model moved.
+NEGLIGIBLE = 1e-6
+
+
+@dataclass(frozen=True)
+class ImprovementRound:
+    """What one round did."""
+
+    round: int
+    gain: float
+    """Mean gain of the actions that were found, over the states of the round"""
+    leaf_share: float | None
+    """Of the policy that did best; None: one linear function"""
+    value: float
+    """Mean value of the policy that is kept, over members and judged states"""
+    taken: bool
+
+
+@dataclass(frozen=True)
+class Improvement:
+    """The result: a policy, and how it compares with the one it started from."""
+
+    policy: Policy
+    improved: bool
+    """False: the start policy was kept, because nothing was better on every member of the ensemble"""
+    gain: float
+    """Mean gain of value over the start policy, in the model"""
+    history: tuple[ImprovementRound, ...]
+
+
+def rollout_steps(discount: float) -> int:
+    """T, the steps of a rollout: as many as a reward matters."""
+    return int(np.clip(round(1.0 / (1.0 - discount)), SHORTEST, LONGEST))
+
+
+def check_start(model: DynamicsModel, policy: Any) -> None:
+    """Refuses what cannot be improved."""
+    if not isinstance(model, DynamicsModel):
+        raise TypeError(f"model: is {model!r}, must be a DynamicsModel, which DynamicsForest.fit returns")
+    if not callable(getattr(policy, "act_batch", None)):
+        raise TypeError(f"policy: is {policy!r}, must have act_batch, from rows of states to rows of actions")
+    check_fit(policy, model.transitions.observation_space, model.transitions.action_space)
+
+
+class PolicySearch:
+    """One run of an improvement. `how` has the settings: discount, n_members, n_estimators, n_steps, n_jobs."""
+
+    method = "improvement"
+
+    def __init__(self, how: Any, model: DynamicsModel, rollouts: ModelRollouts, seed: int) -> None:
+        self.how, self.model, self.rollouts, self.seed = how, model, rollouts, seed
+        self.data = model.transitions
+        self.rng = np.random.default_rng([seed, 21])
+        self.box = bounds(self.data.action_space)
+        first = np.unique(self.data.episodes, return_index=True)[1]
+        self.starts = self.data.states[first]
+        self.judged = self.starts
+
+    def judge(self, policy: Any, seed: int) -> Floats:
+        """Values at the judged states: a row per member."""
+        return np.stack(
+            [
+                self.rollouts.values(
+                    policy, self.judged, n_steps=2 * self.how.n_steps, seed=100 * (self.seed + seed) + b, member=b
+                )
+                for b in range(self.how.n_members)
+            ]
+        )
+
+    def draw_starts(self, number: int) -> Floats:
+        """States where episodes begin."""
+        return self.starts[self.rng.integers(len(self.starts), size=number)]
+
+    def judged_states(self, policy: Any) -> Floats:
+        """Half of them where episodes begin, half where the policy goes from there."""
+        passed = [
+            self.rollouts.visited(
+                policy, self.draw_starts(40), n_steps=2 * self.how.n_steps, seed=self.seed + 5 + b, member=b,
+                action_noise=0.0,
+            )
+            for b in range(min(2, self.how.n_members))
+        ]  # fmt: skip
+        there = np.concatenate([*passed, self.starts])
+        half = JUDGED // 2
+        return np.concatenate([self.draw_starts(half), there[self.rng.integers(len(there), size=JUDGED - half)]])
+
+    def result(self, start: Any, policy: Any, history: tuple[ImprovementRound, ...]) -> Improvement:
+        """The improved policy if it is better by a clear margin under new noise, else the one it started from."""
+        if policy is start:
+            return Improvement(start, False, 0.0, history)
+        gains = np.concatenate([self.judge(policy, s) - self.judge(start, s) for s in (11, 12)], axis=1)
+        smallest = NEGLIGIBLE * float(self.data.rewards.std()) / (1.0 - self.how.discount)
+        if not certainly_better(gains) or gains.mean() <= smallest:
+            return Improvement(start, False, float(gains.mean()), history)
+        settings = plain_settings(self.how) | {"rounds": len(history), "gain": float(gains.mean())}
+        info = replace(policy.info, method=self.method, settings=settings)
+        return Improvement(policy.with_info(info), True, float(gains.mean()), history)
+
+    def fit(self, states: Floats, actions: Floats, share: float | None, number: int) -> Policy:
+        """A policy regressed on actions: leaves with a part of the states each, or one linear function of the state."""
+        if share is None:
+            return linear_policy(self.data, states, actions, np.ones(len(states)))
+        leaf = max(2 * (states.shape[1] + 1), int(share * len(states)))
+        states = np.ascontiguousarray(np.clip(states, *self.data.state_box().T))
+        forests = [
+            grow_forest(
+                states, actions[:, j], n_estimators=self.how.n_estimators, min_samples_leaf=leaf, leaf_model="linear",
+                periodic=self.data.periodic or None, box=self.data.state_box(),
+                random_state=(self.seed + number) % 2**64, n_jobs=self.how.n_jobs,
+            )
+            for j in range(actions.shape[1])
+        ]  # fmt: skip
+        return make_policy(self.data, forests, self.method)
+
+
+def better(gains: Floats, t: float) -> bool:
+    """Whether gains (members, states) are positive for every member, and in the mean by `t` standard errors."""
+    return bool(gains.mean(axis=1).min() > 0 and gains.mean() > t * gains.std() / np.sqrt(gains.size))
+
+
+def certainly_better(gains: Floats) -> bool:
+    """Whether gains (members, states) are positive for every member, and in the mean by two standard errors and by more
+    than they differ between members: what members agree on may still be an error that they share."""
+    by_member = gains.mean(axis=1)
+    return better(gains, 2.0) and bool(gains.mean() > by_member.std(ddof=min(1, len(by_member) - 1)))

@@ -1,0 +1,185 @@
+"""Policies regressed on the best trajectories that the learned model allows.
+
+Repeat: from states where episodes begin, that the policy visits and that are near the data, follow the policy in a
+member of the ensemble and improve these trajectories as a whole (`iterated_lqr`); regress policies of several leaf
+sizes on all their states and actions so far, and on states next to them with the actions of the trajectories' own
+feedback law. A trajectory is optimised over all of its steps at once, so that a few rounds do what one-step
+improvements take many for. It needs rewards that change with the state or the action, and ignores noise: where noise
+costs the policy more than trajectories gain, nothing is done, and rollouts improve the policy (`rollout_improvement`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from policyforest._support.arguments import Floats, real_number, seed_number, whole_number
+from policyforest._support.blas import one_blas_thread
+from policyforest._support.settings import HOW
+from policyforest.learning.dynamics.dynamics_model import DynamicsModel
+from policyforest.learning.improvement.iterated_lqr import Trajectories, TrajectorySearch
+from policyforest.learning.improvement.policy_search import (
+    Improvement,
+    ImprovementRound,
+    PolicySearch,
+    better,
+    check_start,
+    rollout_steps,
+)
+from policyforest.learning.improvement.rollouts import ModelRollouts, checked_actions
+from policyforest.policy.policy import Policy
+
+# Leaf sizes of the policies that are tried first, as parts of the states; None: one linear function of the state.
+LEAF_SHARES = (None, 0.1, 0.03, 0.01, 0.003)
+# The last part of a trajectory, which sees too short a future, is left out.
+LABELLED = 0.6
+ACTION_NOISE = 0.03
+# States next to a trajectory are so far from it, in parts of the data's spread.
+ASIDE = (0.03,)
+
+
+@dataclass(frozen=True)
+class TrajectoryImprovement:
+    """Improves a policy by the best trajectories in a learned model; `fit(model, policy)` returns a policy.
+
+    Args:
+        discount: gamma, in [0, 1).
+        n_rounds: The rounds of improvement.
+        n_trajectories: Trajectories per round.
+        n_members: Members of the model's ensemble.
+        n_estimators: Trees of the policy's forests.
+        random_state: The seed.
+        n_jobs: Threads; the result does not depend on them.
+        callback: Called with an `ImprovementRound` after each round.
+    """
+
+    discount: float = 0.98
+    n_rounds: int = 4
+    n_trajectories: int = 60
+    n_members: int = 4
+    n_estimators: int = 16
+    random_state: int | np.random.Generator | None = 0
+    n_jobs: int | None = 1
+    callback: Callable[[ImprovementRound], None] | None = field(default=None, repr=False, metadata=HOW)
+
+    def __post_init__(self) -> None:
+        real_number("discount", self.discount, at_least=0.0, below=1.0)
+        for name in ("n_rounds", "n_trajectories", "n_members", "n_estimators"):
+            whole_number(name, getattr(self, name), at_least=1)
+
+    @property
+    def n_steps(self) -> int:
+        """T, the steps over which a reward matters; policies are judged over twice that."""
+        return rollout_steps(self.discount)
+
+    def fit(self, model: DynamicsModel, policy: Any) -> Policy:
+        """The improved policy, or the given one where nothing better was found."""
+        return self.improve(model, policy).policy
+
+    @one_blas_thread
+    def improve(self, model: DynamicsModel, policy: Any, rollouts: ModelRollouts | None = None) -> Improvement:
+        """The improved policy with its history; `rollouts` of the same model share its compiled members."""
+        check_start(model, policy)
+        shared = ModelRollouts(model, self.discount, self.n_members, self.n_jobs) if rollouts is None else rollouts
+        return _TrajectoryRounds(self, model, shared, seed_number("random_state", self.random_state)).run(policy)
+
+
+class _TrajectoryRounds(PolicySearch):
+    """One run of the improvement."""
+
+    method = "trajectory-improvement"
+
+    def __init__(self, how: TrajectoryImprovement, model: DynamicsModel, rollouts: ModelRollouts, seed: int) -> None:
+        super().__init__(how, model, rollouts, seed)
+        self.length = how.n_steps
+        self.states, self.actions = [np.empty((0, self.data.states.shape[1]))], [np.empty((0, len(self.box)))]
+        self.shares: tuple[float | None, ...] = LEAF_SHARES
+
+    def run(self, policy: Any) -> Improvement:
+        """All rounds; ends early where the first finds nothing."""
+        start, history = policy, list[ImprovementRound]()
+        self.judged = self.judged_states(policy)
+        value = self.judge(policy, 7)
+        for number in range(1, self.how.n_rounds + 1):
+            gain = self._collect(policy, number)
+            if number == 1 and gain <= self._cost_of_noise(policy, value):
+                break
+            share, candidate, judged = self._best_candidate(value, number)
+            taken = better(judged - value, 1.0)
+            if taken:
+                policy, value = candidate, judged
+            history.append(ImprovementRound(number, gain, share, float(value.mean()), taken))
+            if self.how.callback is not None:
+                self.how.callback(history[-1])
+            if not any(made.taken for made in history[-2:]) and number > 1:
+                break
+        return self.result(start, policy, tuple(history))
+
+    def _cost_of_noise(self, policy: Any, value: Floats) -> float:
+        """How much less the policy earns with the noise of the model than without it."""
+        noisy, self.rollouts = self.rollouts, replace(self.rollouts, noisy=False)
+        cost = float(np.mean(self.judge(policy, 7) - value))
+        self.rollouts = noisy
+        return cost
+
+    def _collect(self, policy: Any, number: int) -> float:
+        """Improves trajectories of a round and remembers their states and actions; returns the mean gain."""
+        member = number % self.how.n_members
+        search = TrajectorySearch(self.rollouts, member, self.length)
+        starts = self._starts(policy, number, member)
+        begun = search.follow(starts, lambda states: checked_actions(policy, states, len(self.box)))
+        found = search.improve(starts, begun)
+        for states, actions in self._labels(found, search.scale):
+            self.states.append(self._wrapped(states))
+            self.actions.append(actions)
+        return float(np.mean(found.values - begun.values))
+
+    def _starts(self, policy: Any, number: int, member: int) -> Floats:
+        n = self.how.n_trajectories
+        if number == 1:
+            return self.draw_starts(n)
+        passed = self.rollouts.visited(
+            policy, self.draw_starts(30), n_steps=self.length, seed=1_000 * self.seed + number, member=member,
+            action_noise=ACTION_NOISE,
+        )  # fmt: skip
+        passed = np.concatenate([passed, self.starts])
+        there = passed[self.rng.integers(len(passed), size=n // 3)]
+        near = self.model.nearby.draw(max(n // 3, 1), self.rng)
+        return np.concatenate([self.draw_starts(n - len(there) - len(near)), there, near])
+
+    def _labels(self, found: Trajectories, scale: Floats) -> list[tuple[Floats, Floats]]:
+        """States and actions of the trajectories, and of states next to them. Those of trajectories that end are left
+        out where most go on: nothing is to be learned from a fall that no action prevents."""
+        n = int(LABELLED * self.length)
+        lasts = found.alive[:, -1] > 0.5
+        lasts = lasts if lasts.mean() >= 0.3 else np.ones(len(lasts), dtype=bool)
+        rows = (found.alive[:, :n] > 0.5) & lasts[:, None]
+        states, actions, gains = found.states[:, :n][rows], found.actions[:, :n][rows], found.gains[:, :n][rows]
+        labels = [(states, actions)]
+        for size in ASIDE:
+            aside = size * scale[: states.shape[1]] * self.rng.standard_normal(states.shape)
+            corrected = np.clip(actions + np.einsum("bij,bj->bi", gains, aside), self.box[:, 0], self.box[:, 1])
+            labels.append((states + aside, corrected))
+        return labels
+
+    def _wrapped(self, states: Floats) -> Floats:
+        states = states.copy()
+        for d, (low, high) in self.data.periodic.items():
+            states[:, d] = low + (states[:, d] - low) % (high - low)
+        return states
+
+    def _best_candidate(self, value: Floats, number: int) -> tuple[float | None, Policy, Floats]:
+        """Of the policies of several leaf sizes the one that does best in the model; later only sizes near it."""
+        states, actions = np.concatenate(self.states), np.concatenate(self.actions)
+        tried = []
+        for share in self.shares:
+            candidate = self.fit(states, actions, share, number)
+            judged = self.judge(candidate, 7)
+            tried.append((better(judged - value, 1.0), float(judged.mean()), share, candidate, judged))
+        best = max(tried, key=lambda row: row[:2])
+        at = LEAF_SHARES.index(best[2])
+        self.shares = LEAF_SHARES[max(at - 1, 0) : at + 2]
+        return best[2], best[3], best[4]
