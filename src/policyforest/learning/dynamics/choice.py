@@ -2,7 +2,7 @@
 
 Candidates, from simple to complex: none, polynomials of rising degree, then the best of these with a forest of large,
 smaller and small leaves. The first whose error is within one standard error (of the paired difference, by episode) of
-the smallest is chosen: a complex model that wins by a hair is the one that a plan exploits. Samples can have weights.
+the smallest is chosen: a complex model that wins by a hair is the one that a plan exploits.
 """
 
 from __future__ import annotations
@@ -66,27 +66,30 @@ class Choice:
     """Mean squared error of each candidate, divided by the variance"""
 
 
-def choose(inputs: ModelInputs, y: Floats, held_out: HeldOut, seed: int, n_jobs: int | None) -> Choice:
-    """Compares the candidates on held-out episodes."""
+def choose(
+    inputs: ModelInputs, y: Floats, held_out: HeldOut, seed: int, n_jobs: int | None, judged: Floats | None = None
+) -> Choice:
+    """Compares the candidates on held-out episodes; `judged`: how much each sample counts in that."""
+    judged = np.ones(len(y)) if judged is None else judged
     variance = max(float(y.var()), 1e-12 * float(np.mean(y**2)), 1e-300)
     missed: dict[OutputKind, Floats] = {OutputKind("none"): y}
     parametric = [OutputKind("linear")]
     if 3 * inputs.n_quadratic <= len(y):
         parametric.append(OutputKind("quadratic"))
     for base in BASES[3:]:
-        if SAMPLES_PER_COEFFICIENT * inputs.n_coefficients(base) <= inputs.weights.sum():
+        if SAMPLES_PER_COEFFICIENT * inputs.n_coefficients(base) <= judged.sum():
             parametric.append(OutputKind(base))
     for kind in parametric:
         missed[kind] = _missed(kind, inputs, y, held_out.fold, seed, n_jobs)
-    best = min(parametric, key=lambda kind: float(inputs.weights @ missed[kind] ** 2))
+    best = min(parametric, key=lambda kind: float(judged @ missed[kind] ** 2))
     for leaf in LEAF_SIZES:
         exact = min(float(np.mean(e**2)) for e in missed.values()) < EXACT * variance
         if exact or 4 * inputs.width * leaf > len(y) * (1 - 1 / FOLDS):
             continue
         kind = OutputKind(best.base, leaf)
         missed[kind] = _missed(kind, inputs, y, held_out.fold, seed, n_jobs)
-    chosen = _simplest({kind: inputs.weights * e**2 for kind, e in missed.items()}, variance, held_out.episode)
-    error = {kind: float(np.average(e**2, weights=inputs.weights)) for kind, e in missed.items()}
+    chosen = _simplest({kind: judged * e**2 for kind, e in missed.items()}, variance, held_out.episode)
+    error = {kind: float(np.average(e**2, weights=judged)) for kind, e in missed.items()}
     others = [kind for kind in missed if kind != chosen and error[kind] <= ALTERNATIVE * error[chosen]]
     unlike = [kind for kind in others if (kind.leaf is None) != (chosen.leaf is None)] or others or [chosen]
     score = r_squared(missed[chosen], y)

@@ -2,7 +2,8 @@
 
 The kind of each output is chosen by the errors on all samples. Where a policy keeps to a small part of them, a complex
 kind that pays elsewhere only adds variance: near an equilibrium, an error of a few percent in a slope decides whether a
-low gain still balances. So the model is fitted again with most of the weight on samples near the visited states.
+low gain still balances. So the model is fitted again with most of the weight on samples near the visited states, and
+its kinds are chosen by these alone.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from policyforest.learning.dynamics.noise import observed_noise
 OUTLIERS, WIDENED = 0.005, 0.5
 # Where more than this part of the samples is inside, or too few are, the choice by all of them stands.
 MOST, FEWEST = 0.7, 50
-# The weight of samples that are not near.
+# The weight of samples that are not near, in the fit.
 FAR = 0.02
 
 
@@ -32,13 +33,13 @@ def focused(model: DynamicsModel, visited: Floats) -> DynamicsModel:
     near = _near(data, visited)
     if near.sum() < FEWEST or near.mean() > MOST:
         return model
-    inputs = replace(model.inputs, given_weights=np.where(near, 1.0, FAR))
+    inputs = replace(model.inputs, weights=np.where(near, 1.0, FAR))
     held_out = HeldOut.of(data.episodes, model.seed)
-    choices = []
+    choices, judged = [], near.astype(np.float64)
     for j, choice in enumerate(model.choices):
         drawn = j < len(model.structure.plain) and model.structure.plain[j] in model.exogenous
         y = model.targets[:, j]
-        choices.append(choice if drawn else choose(inputs, y, held_out, model.seed + 2 + j, model.n_jobs))
+        choices.append(choice if drawn else choose(inputs, y, held_out, model.seed + 2 + j, model.n_jobs, judged))
     spread, residuals = observed_noise(
         inputs, model.targets, choices, model.reward.choice, model.reward.rows, model.seed, model.n_jobs
     )

@@ -47,7 +47,8 @@ class ModelInputs:
     rows: Floats
     periodic: Mapping[int, tuple[float, float]]
     products: dict[Base, Floats] = field(default_factory=dict, repr=False)
-    given_weights: Floats | None = field(default=None, repr=False)
+    weights: Floats | None = field(default=None, repr=False)
+    """How much each row counts in the parametric part; None: all the same"""
 
     @cached_property
     def table(self) -> Floats:
@@ -62,11 +63,6 @@ class ModelInputs:
         for d, sides in self.periodic.items():
             table[d, 3:] = sides
         return table
-
-    @cached_property
-    def weights(self) -> Floats:
-        """How much each row counts in the parametric part and in the choice of a kind."""
-        return np.ones(len(self.rows)) if self.given_weights is None else self.given_weights
 
     def group(self) -> _core.RegressorGroup:
         """An empty group of regressors over these inputs."""
@@ -150,7 +146,7 @@ def fit_output(
     """Fits an output on some rows, which may occur several times."""
     features = inputs.features(kind.base)[rows]
     target = y[rows]
-    weights = None if inputs.given_weights is None else inputs.given_weights[rows]
+    weights = None if inputs.weights is None else inputs.weights[rows]
     coefficients = ridge(features, target, weights)
     if kind.leaf is None:
         return FittedOutput(coefficients, None)
