@@ -116,6 +116,14 @@ void register_dynamics(nb::module_& m) {
   register_plain_system<DoubleIntegrator>(m, "DoubleIntegrator");
   register_plain_system<CarOnTheHill>(m, "CarOnTheHill");
   register_plain_system<SwingUp>(m, "SwingUp");
+  nb::class_<CartPole, System>(m, "CartPole")
+      .def(nb::init<double, double>(), nb::arg("track"), nb::arg("friction"))
+      .def_prop_ro("track", &CartPole::track)
+      .def_prop_ro("friction", &CartPole::friction)
+      .def("__getstate__", [](const CartPole& self) { return std::make_tuple(self.track(), self.friction()); })
+      .def("__setstate__", [](CartPole& self, const std::tuple<double, double>& state) {
+        new (&self) CartPole(std::get<0>(state), std::get<1>(state));
+      });
 }
 
 }  // namespace policyforest

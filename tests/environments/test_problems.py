@@ -23,7 +23,10 @@ IDS = {
     "policyforest/DoubleIntegrator-v0": 200,
     "policyforest/CarOnTheHill-v0": 100,
     "policyforest/SwingUp-v0": 100,
+    "policyforest/CartPoleSwingUp-v0": 60,
 }
+# Chance decides what happens in them: the force of the wind, or the start.
+RANDOM = ("policyforest/InvertedPendulum-v0", "policyforest/InvertedPendulum6kg-v0", "policyforest/CartPoleSwingUp-v0")
 unit = st.floats(-1.0, 1.0)
 
 
@@ -120,13 +123,13 @@ def test_a_step_from_within_the_limits_stays_in_the_observation_space(id):
     problem = bare(id)
     generator = np.random.default_rng(0)
     points = np.concatenate(
-        [generator.uniform(-1, 1, (20_000, 4)), generator.choice([-1.0, 1.0], (500, 4))]  # and the corners
+        [generator.uniform(-1, 1, (20_000, 6)), generator.choice([-1.0, 1.0], (500, 6))]  # and the corners
     )
-    speed = min(problem.state_limits[1, 1], 50.0)
-    states = points[:, :2] * [problem.state_limits[0, 1], speed]
-    noise = problem.noise * points[:, 3 : 3 + problem.system.n_noise]
+    n = problem.system.n_state
+    states = points[:, :n] * np.minimum(problem.state_limits[:, 1], 50.0)
+    noise = problem.noise * points[:, 5 : 5 + problem.system.n_noise]
     next_states, _, terminals = problem.system.step_many(
-        states, points[:, 2:3] * problem.action_space.high, np.ascontiguousarray(noise)
+        states, points[:, 4:5] * problem.action_space.high, np.ascontiguousarray(noise)
     )
     assert all(problem.observation_space.contains(state) for state in next_states)
     low, high = problem.state_limits.T
@@ -175,7 +178,7 @@ def test_same_seed_same_episode(id):
         return np.array(observations)
 
     assert np.array_equal(play(3), play(3))
-    if "Pendulum" in id:
+    if id in RANDOM:
         assert not np.array_equal(play(3), play(4))
 
 
@@ -188,8 +191,11 @@ def test_noise_is_the_same_drawn_at_once_or_one_by_one(id):
 
 
 def test_starts():
-    starts = {id: gym.make(id).reset(seed=0)[0].tolist() for id in IDS}
-    assert list(starts.values()) == [[0, 0], [0, 0], [1, 0], [-0.5, 0], [-math.pi, 0]]
+    starts = [gym.make(id).unwrapped.start.tolist() for id in IDS]
+    assert starts == [[0, 0], [0, 0], [1, 0], [-0.5, 0], [-math.pi, 0], [0, 0, -math.pi, 0]]
+    for id, start in zip(IDS, starts, strict=True):
+        spread = {"start_spread": 0.0} if "CartPole" in id else {}
+        assert gym.make(id, **spread).reset(seed=0)[0].tolist() == start
 
 
 def test_reset_puts_the_system_into_a_state():
@@ -251,6 +257,7 @@ def test_swing_up_names_its_backends():
 def test_swing_up_tells_its_angle():
     angles = {id: bare(id).periodic for id in IDS}
     assert angles.pop("policyforest/SwingUp-v0") == {0: (-math.pi, math.pi)}
+    assert angles.pop("policyforest/CartPoleSwingUp-v0") == {2: (-math.pi, math.pi)}
     assert all(periodic == {} for periodic in angles.values())
 
 
@@ -282,7 +289,7 @@ def test_renders_what_it_shows(id):
     assert before.shape == (400, 600, 3)
     assert before.dtype == np.uint8
     assert len(np.unique(before.astype(int) @ [65536, 256, 1])) > 3  # more colours than paper and ink
-    env.reset(options={"state": 0.4 * np.array([1.0, 1.0])})
+    env.reset(options={"state": np.full(env.unwrapped.system.n_state, 0.4)})
     assert not np.array_equal(before, env.render())
     env.close()
     env.close()

@@ -3,7 +3,9 @@
 Each function takes a state and an action and returns (next state, reward, terminal) after one control step.
 """
 
-from math import copysign, cos, floor, inf, pi, sin, sqrt
+from math import copysign, cos, exp, floor, inf, pi, sin, sqrt
+
+from scipy.integrate import solve_ivp
 
 Step = tuple[tuple[float, float], float, bool]
 
@@ -57,6 +59,37 @@ def swing_up(theta: float, omega: float, torque: float) -> Step:
 
 def energy_of_the_rod(theta: float, omega: float) -> float:
     return 0.5 * (5.0 / 3) * omega**2 + 5 * 9.81 / 2 * cos(theta)
+
+
+def cart_pole(
+    x: float, v: float, theta: float, omega: float, force: float, track: float = 6.0, friction: float = 0.1
+) -> tuple[tuple[float, float, float, float], float, bool]:
+    """MC-PILCO's equations with its own angle, which is 0 for a hanging pole and turns the other way."""
+    m1 = m2 = length = 0.5
+    g = 9.81
+
+    def derivative(t: float, y: tuple[float, float, float, float]) -> list[float]:
+        _, v, q, w = y
+        u = force - friction * v
+        inertia = 4 * (m1 + m2) - 3 * m2 * cos(q) ** 2
+        cart = (2 * m2 * length * w**2 * sin(q) + 3 * m2 * g * sin(q) * cos(q) + 4 * u) / inertia
+        pole = -3 * m2 * length * w**2 * sin(q) * cos(q) - 6 * (m1 + m2) * g * sin(q) - 6 * u * cos(q)
+        return [v, cart, w, pole / (length * inertia)]
+
+    solved = solve_ivp(derivative, (0, 0.05), (x, v, pi - theta, -omega), method="DOP853", rtol=1e-12, atol=1e-12)
+    x, v, hanging, omega = (float(y) for y in solved.y[:, -1])
+    theta, omega = pi - hanging, -omega
+    theta -= 2 * pi * floor((theta + pi) / (2 * pi))
+    terminal = abs(x) > track or abs(v) > 10 or abs(omega) > 25
+    return (x, v, theta, omega), exp(-((theta / 3) ** 2) - x**2), terminal
+
+
+def energy_of_the_cart_pole(x: float, v: float, theta: float, omega: float) -> float:
+    """Of two bodies: the cart, and a uniform rod that moves with its middle and turns about it."""
+    m, length = 0.5, 0.5
+    across, up = v + length / 2 * omega * cos(theta), -length / 2 * omega * sin(theta)
+    turning = m * length**2 / 12 * omega**2
+    return 0.5 * (m * v**2 + m * (across**2 + up**2) + turning) + m * 9.81 * length / 2 * cos(theta)
 
 
 def road(p: float) -> float:

@@ -23,6 +23,9 @@ KNOWN = {
     "policyforest/DoubleIntegrator": Labels(("position p (m)", "velocity v (m/s)"), ("acceleration a (m/s²)",)),
     "policyforest/CarOnTheHill": Labels(("position p (m)", "speed s (m/s)"), ("force u (N)",)),
     "policyforest/SwingUp": Labels(("angle θ (rad)", "speed ω (rad/s)"), ("torque τ (Nm)",)),
+    "policyforest/CartPoleSwingUp": Labels(
+        ("position x (m)", "velocity v (m/s)", "angle θ (rad)", "speed ω (rad/s)"), ("force u (N)",)
+    ),
     "Pendulum": Labels(("cos θ", "sin θ", "speed ω (rad/s)"), ("torque τ (Nm)",)),
     "MountainCarContinuous": Labels(("position", "velocity"), ("force",)),
 }

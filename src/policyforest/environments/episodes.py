@@ -91,12 +91,13 @@ class EpisodePlayer:
         assert problem is not None
         if limit is None:
             raise ValueError("max_steps: is None, must be a number for an environment without a time limit")
-        noise_generator, _ = np_random(env_seed)
+        env_generator, _ = np_random(env_seed)
+        start = problem.draw_start(env_generator)
         blocks: list[tuple[Floats, Floats, Floats]] = []
-        state, done, terminal, block = problem.start, 0, False, FIRST_BLOCK
+        state, done, terminal, block = start, 0, False, FIRST_BLOCK
         while done < limit and not terminal:
             steps = min(block, limit - done)
-            noise = problem.draw_noise(noise_generator, steps)
+            noise = problem.draw_noise(env_generator, steps)
             if self._controller is not None:
                 played = problem.system.play(self._controller, state, noise)
             else:
@@ -106,7 +107,7 @@ class EpisodePlayer:
             blocks.append((states[1:], actions, rewards))
             state, done, block = states[-1], done + len(rewards), min(2 * block, LARGEST_BLOCK)
         states, actions, rewards = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
-        return Episode(np.concatenate([problem.start[None], states]), actions, rewards, terminal)
+        return Episode(np.concatenate([start[None], states]), actions, rewards, terminal)
 
     def _play_loop(self, env_seed: int, generator: np.random.Generator, limit: int | None) -> Episode:
         observation, _ = self.env.reset(seed=env_seed)
@@ -174,7 +175,7 @@ def _native_problem(env: Environment) -> tuple[NativeProblem | None, int | None]
         env = env.env
     if not isinstance(env, NativeProblem) or env.render_mode == "human":
         return None, None
-    methods = ("reset", "step", "draw_noise")
+    methods = ("reset", "step", "draw_start", "draw_noise")
     plain = all(getattr(type(env), name) is getattr(NativeProblem, name) for name in methods)
     return (env, time_limit) if plain else (None, None)
 

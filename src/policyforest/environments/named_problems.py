@@ -1,4 +1,4 @@
-"""The benchmark problems by their short names, each with the discount that the paper gives it."""
+"""The benchmark problems by their short names, each with its discount: the paper's, where it has the problem."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ PROBLEMS = {
     "double-integrator": NamedProblem("policyforest/DoubleIntegrator-v0", 0.98),
     "car-on-the-hill": NamedProblem("policyforest/CarOnTheHill-v0", 0.95, "uniform"),
     "swing-up": NamedProblem("policyforest/SwingUp-v0", 0.98),
+    "cart-pole-swing-up": NamedProblem("policyforest/CartPoleSwingUp-v0", 0.98),
 }
 
 

@@ -80,6 +80,24 @@ class SwingUp final : public System {
   StepResult step(double* state, const double* action, const double* noise) const override;
 };
 
+// Cart-pole swing-up of PILCO and MC-PILCO: state (x, v, theta, omega), theta = 0 upright and wrapped into [-pi, pi);
+// action: the force on the cart, which drags a uniform pole. Runge-Kutta of 2.5 ms, control step of 50 ms. The reward,
+// in (0, 1], is one minus MC-PILCO's cost of the next state. |x| > track, |v| > 10 or |omega| > 25 after a control step
+// is terminal; as every reward is positive, that needs no penalty.
+class CartPole final : public System {
+ public:
+  explicit CartPole(double track = 6.0, double friction = 0.1);
+  std::size_t n_state() const override { return 4; }
+  std::size_t n_action() const override { return 1; }
+  std::size_t n_noise() const override { return 0; }
+  StepResult step(double* state, const double* action, const double* noise) const override;
+  double track() const { return track_; }
+  double friction() const { return friction_; }
+
+ private:
+  double track_, friction_;
+};
+
 // Called once a control step: reads the state, writes the action.
 using ControlLaw = std::function<void(const double* state, double* action)>;
 

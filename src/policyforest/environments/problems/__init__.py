@@ -1,4 +1,4 @@
-"""The benchmark problems of the paper as Gymnasium environments, registered when this package is imported.
+"""The benchmark problems as Gymnasium environments, registered when this package is imported.
 
 Their equations run in the core, so that whole episodes can be played without returning to Python
 (`policyforest.collect` and `policyforest.evaluate` do so).
@@ -11,6 +11,7 @@ Their equations run in the core, so that whole episodes can be played without re
 | ``policyforest/CarOnTheHill-v0`` | gather momentum to leave a valley |
 | ``policyforest/SwingUp-v0`` | swing up a rod whose motor is too weak to lift it |
 | ``policyforest/SwingUpGazebo-v0`` | the same in a running Gazebo |
+| ``policyforest/CartPoleSwingUp-v0`` | swing up a pole by pushing its cart, as PILCO and MC-PILCO do |
 """
 
 from __future__ import annotations
@@ -18,12 +19,22 @@ from __future__ import annotations
 import gymnasium as gym
 
 from policyforest.environments.problems.car_on_the_hill import CarOnTheHill
+from policyforest.environments.problems.cart_pole import CartPoleSwingUp, cart_pole_balanced, cart_pole_reward
 from policyforest.environments.problems.double_integrator import DoubleIntegrator
 from policyforest.environments.problems.inverted_pendulum import InvertedPendulum
 from policyforest.environments.problems.native import NativeProblem
 from policyforest.environments.problems.swing_up import SwingUp
 
-__all__ = ["CarOnTheHill", "DoubleIntegrator", "InvertedPendulum", "NativeProblem", "SwingUp"]
+__all__ = [
+    "CarOnTheHill",
+    "CartPoleSwingUp",
+    "DoubleIntegrator",
+    "InvertedPendulum",
+    "NativeProblem",
+    "SwingUp",
+    "cart_pole_balanced",
+    "cart_pole_reward",
+]
 
 
 def _register(name: str, problem: type[NativeProblem], max_episode_steps: int, **kwargs: float) -> None:
@@ -38,6 +49,7 @@ _register("InvertedPendulum6kg", InvertedPendulum, 3000, cart_mass=6.0, max_spee
 _register("DoubleIntegrator", DoubleIntegrator, 200)
 _register("CarOnTheHill", CarOnTheHill, 100)
 _register("SwingUp", SwingUp, 100)
+_register("CartPoleSwingUp", CartPoleSwingUp, 60)
 if "policyforest/SwingUpGazebo-v0" not in gym.registry:
     # By name: it is imported when it is made, from a room that imports from this one.
     gym.register(

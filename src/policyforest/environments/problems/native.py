@@ -12,7 +12,8 @@ from gymnasium.error import ResetNeeded
 from gymnasium.spaces import Box
 
 from policyforest import _core
-from policyforest._support.arguments import Floats
+from policyforest._support.angles import wrapped
+from policyforest._support.arguments import Floats, real_number
 from policyforest.environments.problems.problem_pictures import Canvas, Screen
 
 # States, actions, rewards, and whether the last state is terminal.
@@ -58,6 +59,7 @@ class NativeProblem(gym.Env[Any, Any]):
         state_limits: npt.ArrayLike,
         observation_limits: npt.ArrayLike,
         action_limits: npt.ArrayLike,
+        start_spread: float = 0.0,
         noise: float = 0.0,
         periodic: Mapping[int, tuple[float, float]] | None = None,
         render_mode: str | None = None,
@@ -67,6 +69,7 @@ class NativeProblem(gym.Env[Any, Any]):
             raise ValueError(f"render_mode: is {render_mode!r}, must be None or one of {allowed}")
         self.system = system
         self.start = _constant(start)
+        self.start_spread = real_number("start_spread", start_spread, at_least=0.0)
         self.state_limits = _constant(state_limits)
         self.observation_space = _box(observation_limits)
         self.action_space = _box(action_limits)
@@ -76,6 +79,14 @@ class NativeProblem(gym.Env[Any, Any]):
         self._state: Floats | None = None
         self._ended = False
         self._screen: Screen | None = None
+
+    def draw_start(self, generator: np.random.Generator) -> Floats:
+        """The first state of an episode: `start`, disturbed by normal numbers where `start_spread` is not 0."""
+        if self.start_spread == 0.0:
+            return self.start.copy()
+        drawn = self.start + self.start_spread * generator.standard_normal(len(self.start))
+        first: Floats = wrapped(drawn[None], self.periodic)[0]
+        return first
 
     def draw_noise(self, generator: np.random.Generator, steps: int) -> Floats:
         """The random numbers of `steps` control steps, a row each; drawn at once or one by one, they are the
@@ -88,7 +99,7 @@ class NativeProblem(gym.Env[Any, Any]):
         unknown = set(options or {}) - {"state"}
         if unknown:
             raise ValueError(f"options: is {sorted(unknown)}, must have no key but 'state'")
-        self._state = self._checked_state(options["state"]) if options else self.start.copy()
+        self._state = self._checked_state(options["state"]) if options else self.draw_start(self.np_random)
         self._ended = False
         if self.render_mode == "human":
             self.render()
