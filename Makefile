@@ -58,7 +58,7 @@ docs: $(VENV)/.installed
 
 # The tables and numbers of the docs that come from the results of `policyforest reproduce`.
 quotes: $(VENV)/.installed
-	$(BIN)/python -m policyforest.paper.readme docs/results README.md docs/exploring.md docs/ros.md docs/learning.md
+	$(BIN)/python -m policyforest.paper.readme docs/results README.md docs/exploring.md docs/ros.md docs/learning.md docs/problems.md
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/bench_core.py

@@ -89,6 +89,7 @@ PAGES = {
     "docs/exploring.md": "| `swing-up-ours` |",
     "docs/ros.md": "quote: swing-up-gazebo-ours chosen, in DART .4f",
     "docs/learning.md": "quote: compare-forest-pendulum-v1 tree_return",
+    "docs/problems.md": "quote: cart-pole-swing-up limit .2f",
 }
 
 

@@ -29,7 +29,7 @@ HEADING: dict[str, type | tuple[type, ...]] = {"version": str, "machine": str, "
 """What a cell says of how it was computed; the oldest ones lack some of it"""
 LIMITED = (*PROBLEMS, "Pendulum-v1")
 """Problems that have a limit"""
-REWARDED = ("car-on-the-hill",)
+REWARDED = ("car-on-the-hill", "cart-pole-swing-up")
 """Problems whose returns are not costs: they can be 0 and above"""
 CURVE_KEYS = ("steps", "return", "train_seconds")
 PLAN_KEYS = ("cpu_seconds", "peak_mb")

@@ -1,6 +1,7 @@
 """The tables and numbers of results in README.md and in docs/, made from the finished cells:
 
-    python -m policyforest.paper.readme docs/results README.md docs/exploring.md docs/ros.md docs/learning.md
+    python -m policyforest.paper.readme docs/results README.md docs/exploring.md docs/ros.md docs/learning.md \\
+        docs/problems.md
 
 It replaces what stands between marks in the pages, and a test compares. Numbers in sentences: see
 `policyforest.paper.quotes`.

@@ -132,7 +132,7 @@ def write_tables(out: Path, scale: str) -> None:
         "",
         *_markdown(sac_figure.COLUMNS, tables["comparisons"]),
         "",
-        "Limits, by dynamic programming on a grid with the true equations:",
+        "Limits, by dynamic programming with the true equations: on a grid, for the cart-pole along paths:",
         "",
         *_markdown(LIMITS, tables["limits"]),
         "",

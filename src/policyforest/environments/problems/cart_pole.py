@@ -70,7 +70,7 @@ class CartPoleSwingUp(NativeProblem):
     They measure the angle from hanging and to the other side, theta_there = pi - theta; PILCO itself has g = 9.82 m/s².
     The force is held for a control step of 50 ms, which takes 20 steps of 2.5 ms of the Runge-Kutta method of fourth
     order. The reward of a step is `cart_pole_reward`, one minus MC-PILCO's cost of the state after it. An episode lasts
-    60 steps (3 s); ``gym.make(id, max_episode_steps=100)`` has 5 s. `cart_pole_balanced` tells whether it ended well.
+    60 steps (3 s); ``gym.make(id, max_episode_steps=100)`` has 5 s. `cart_pole_balanced` is the test of a good end.
 
     PILCO's track has no ends. Here a step that ends with abs(x) > `track`, abs(v) > 10 or abs(omega) > 25 ends the
     episode. It has no penalty: every reward is positive, so what an ended episode misses is its cost.
