@@ -117,6 +117,48 @@ void rod_left_alone_comes_to_rest() {
   CHECK(state[1] == 0.0 && kPi - std::abs(state[0]) < 0.1 / 24.0);
 }
 
+void cart_pole_hangs_stands_and_ends_at_its_track() {
+  const CartPole system;
+  const double still = 0.0, push = 10.0;
+  std::array<double, 4> state{0.0, 0.0, 0.0, 0.0};
+  StepResult result = system.step(state.data(), &still, nullptr);
+  CHECK(state == (std::array<double, 4>{0.0, 0.0, 0.0, 0.0}) && result.reward == 1.0 && !result.terminal);
+  state = {0.0, 0.0, -kPi, 0.0};
+  result = system.step(state.data(), &still, nullptr);
+  CHECK(near(std::abs(state[2]), kPi) && near(result.reward, std::exp(-kPi * kPi / 9)) && !result.terminal);
+
+  // Pushed to the right, the cart leads and the hanging pole lags, to the left.
+  state = {0.0, 0.0, -kPi, 0.0};
+  system.step(state.data(), &push, nullptr);
+  CHECK(state[0] > 0.0 && state[1] > 0.0 && state[2] > -kPi && state[2] < -3.0 && state[3] > 0.0);
+  state = {5.99, 9.0, 1.0, 0.0};
+  CHECK(system.step(state.data(), &push, nullptr).terminal && state[0] > 6.0);
+}
+
+void cart_pole_without_friction_keeps_its_energy() {
+  const CartPole system(100.0, 0.0);
+  const auto energy = [](const std::array<double, 4>& s) {  // of the cart, and of a rod about its middle
+    const double across = s[1] + 0.25 * s[3] * std::cos(s[2]), up = 0.25 * s[3] * std::sin(s[2]);
+    return 0.25 * (s[1] * s[1] + across * across + up * up + 0.25 / 12 * s[3] * s[3]) +
+           0.5 * 9.81 * 0.25 * std::cos(s[2]);
+  };
+  std::array<double, 4> state{0.0, 1.0, 2.0, 8.0};
+  const double before = energy(state), still = 0.0;
+  for (int i = 0; i < 200; ++i) system.step(state.data(), &still, nullptr);
+  CHECK(near(energy(state), before, 1e-5));
+}
+
+void cart_pole_refuses_what_it_cannot_be() {
+  CHECK_INVALID(CartPole(0.0));
+  CHECK_INVALID(CartPole(kInfinity));
+  CHECK_INVALID(CartPole(6.0, -0.1));
+  CHECK_INVALID(CartPole(6.0, std::nan("")));
+  std::array<double, 4> state{0.0, 0.0, 0.0, 1e300};
+  const double still = 0.0;
+  CHECK_INVALID(CartPole().step(state.data(), &still, nullptr));
+  CHECK(state[3] == 1e300);
+}
+
 void rollout_equals_single_steps() {
   const InvertedPendulum system(6.0, 2.0);
   constexpr std::size_t n = 40;
@@ -177,6 +219,9 @@ int main() {
   car_wins_only_within_its_constraints();
   rod_sticks_slips_and_wraps();
   rod_left_alone_comes_to_rest();
+  cart_pole_hangs_stands_and_ends_at_its_track();
+  cart_pole_without_friction_keeps_its_energy();
+  cart_pole_refuses_what_it_cannot_be();
   rollout_equals_single_steps();
   rollout_asks_the_control_law_once_a_step();
   rollout_refuses_arrays_of_the_wrong_size();

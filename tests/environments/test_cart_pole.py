@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 
 import gymnasium as gym
 import numpy as np
 import pytest
+from gymnasium.utils.env_checker import check_env
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -190,3 +193,71 @@ def test_longer_episodes_can_be_asked_for():
     data = pf.collect(gym.make(ID, max_episode_steps=100), lambda state: np.zeros(1), episodes=1)
     assert len(data) == 100
     assert not cart_pole_balanced(data.next_states)
+
+
+@pytest.mark.parametrize("friction", [0.0, 0.1, 0.5])
+def test_mujoco_moves_it_alike_over_three_seconds_of_random_force(friction):
+    """MuJoCo knows the two bodies and their joints, not our equations, and integrates by the same method."""
+    pytest.importorskip("mujoco")
+    systems = [gym.make(ID, backend=b, friction=friction).unwrapped.system for b in ("equation", "mujoco")]
+    for seed in range(3):
+        pushes = np.random.default_rng(seed).uniform(-10, 10, (60, 1))
+        ours, theirs = (system.replay(pushes, np.array(HANGING), np.zeros((60, 0))) for system in systems)
+        apart = ours[0] - theirs[0]
+        apart[:, 2] = (apart[:, 2] + math.pi) % (2 * math.pi) - math.pi
+        assert np.abs(apart).max() < 1e-9
+        np.testing.assert_allclose(ours[2], theirs[2], atol=1e-9)
+        assert ours[3] == theirs[3]
+
+
+@pytest.mark.filterwarnings("ignore:.*symmetric and normalized:UserWarning")
+def test_mujoco_follows_gymnasiums_rules_and_ends_past_the_track():
+    pytest.importorskip("mujoco")
+    env = gym.make(ID, backend="mujoco", track=0.5)
+    check_env(env.unwrapped, skip_render_check=True)
+    env.reset(options={"state": [0.49, 1.0, 1.0, 0.0]})
+    assert env.step(np.array([10.0]))[2]
+
+
+FRAMES = """
+import gymnasium as gym, numpy as np, policyforest
+env = gym.make("policyforest/CartPoleSwingUp-v0", backend="mujoco", render_mode="rgb_array")
+for x, theta in ((-0.5, -1.5), (0.5, 1.5), (3.0, 1.5)):
+    env.reset(options={"state": [x, 0.0, theta, 0.0]})
+    frame = env.render().astype(int)
+    blue = frame[..., 2] - frame[..., 0] > 60
+    dark = frame.sum(axis=-1) < 200
+    print(*frame.shape, np.argwhere(blue)[:, 1].mean(), np.argwhere(dark)[:, 1].mean())
+env.close()
+"""
+
+
+def test_mujocos_frames_show_the_cart_and_its_pole_where_they_are():
+    """In a process of its own: MuJoCo chooses how to render when it is first imported."""
+    pytest.importorskip("mujoco")
+    done = subprocess.run([sys.executable, "-c", FRAMES], capture_output=True, text=True)
+    if done.returncode and "GL" in done.stderr:
+        pytest.skip("no off-screen rendering on this machine")
+    left, right, far = ([float(number) for number in line.split()] for line in done.stdout.splitlines()[-3:])
+    assert left[:3] == [400, 600, 3]
+    assert left[4] < left[3] < 250 < 350 < right[3] < right[4]
+    assert 300 < far[3] < 600  # the picture follows the cart
+
+
+def test_a_picture_shows_the_cart_and_follows_it():
+    pytest.importorskip("pygame")
+    env = gym.make(ID, render_mode="rgb_array")
+
+    def cart(x):
+        env.reset(options={"state": [x, 0.0, -3.0, 0.0]})
+        frame = env.render().astype(int)
+        return np.argwhere((np.abs(frame - [46, 110, 168]) < 3).all(axis=-1))[:, 1].mean()
+
+    assert cart(0.0) == pytest.approx(300, abs=5)
+    assert cart(0.4) == pytest.approx(400, abs=5)
+    assert cart(-4.0) == cart(-5.0) == pytest.approx(100, abs=5)
+
+
+def test_an_unknown_backend_is_refused():
+    with pytest.raises(ValueError, match="backend: is 'dart'"):
+        gym.make(ID, backend="dart")

@@ -25,7 +25,7 @@ EXTRAS = {
     "minari": "datasets of Minari",
     "tensorboard": "training curves",
     "render": "drawing the problems",
-    "mujoco": "the swing-up in MuJoCo, Gymnasium's MuJoCo environments",
+    "mujoco": "the swing-up and the cart-pole in MuJoCo, Gymnasium's MuJoCo environments",
     "dart": "the swing-up in DART",
     "onnx": "export to ONNX",
     "rosbags": "recordings of robots",

@@ -20,7 +20,8 @@ import numpy as np
 from policyforest._support.arguments import Floats, whole_number
 from policyforest.environments.evaluation import Evaluation, evaluate
 from policyforest.environments.named_problems import environment_id
-from policyforest.environments.problems.cart_pole import ANGLE_SCALE, MAX_FORCE, POSITION_SCALE, CartPoleSwingUp
+from policyforest.environments.problems.cart_pole import CartPoleSwingUp
+from policyforest.environments.problems.cart_pole_task import ANGLE_SCALE, MAX_FORCE, POSITION_SCALE
 from policyforest.paper.trajectory_optimiser import Task, optimised
 
 PROBLEM = "cart-pole-swing-up"

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from policyforest._support.arguments import Floats
-from policyforest.environments.problems.native import NativeSystem
+from policyforest.environments.problems.systems import NativeSystem
 
 STEP = 1e-5
 """Of the central differences"""

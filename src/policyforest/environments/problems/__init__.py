@@ -19,7 +19,8 @@ from __future__ import annotations
 import gymnasium as gym
 
 from policyforest.environments.problems.car_on_the_hill import CarOnTheHill
-from policyforest.environments.problems.cart_pole import CartPoleSwingUp, cart_pole_balanced, cart_pole_reward
+from policyforest.environments.problems.cart_pole import CartPoleSwingUp
+from policyforest.environments.problems.cart_pole_task import cart_pole_balanced, cart_pole_reward
 from policyforest.environments.problems.double_integrator import DoubleIntegrator
 from policyforest.environments.problems.inverted_pendulum import InvertedPendulum
 from policyforest.environments.problems.native import NativeProblem

@@ -8,49 +8,15 @@ from typing import Any
 import numpy as np
 
 from policyforest import _core
-from policyforest._support.arguments import Floats, real_number, whole_number
+from policyforest._support.arguments import Floats, one_of, real_number
+from policyforest.environments.problems.cart_pole_mujoco import ROOM, MujocoCartPole
+from policyforest.environments.problems.cart_pole_task import MAX_FORCE, MAX_OMEGA, MAX_SPEED, TRACK
 from policyforest.environments.problems.native import NativeProblem
-from policyforest.environments.problems.problem_pictures import BODY, GOAL, GROUND, LIMIT, ROD, Canvas, Point
+from policyforest.environments.problems.problem_pictures import BODY, GOAL, GROUND, LIMIT, ROD, Canvas, Point, followed
 
 LENGTH = 0.5
-MAX_FORCE = 10.0
 FRICTION = 0.1
-TRACK = 6.0
-MAX_SPEED, MAX_OMEGA = 10.0, 25.0
-ANGLE_SCALE, POSITION_SCALE = 3.0, 1.0
-BALANCE_ANGLE = math.radians(12.0)
-BALANCE_STEPS = 10
-
-
-def cart_pole_reward(states: Floats, actions: Floats, next_states: Floats) -> Floats:
-    """The reward of the cart-pole for rows of steps: exp(-(theta/3)² - x²) of the next state, between 0 and 1.
-
-    It is one minus the cost of MC-PILCO. Give it as ``reward=`` to what learns a model, if the reward is to be known.
-    """
-    x, theta = next_states[:, 0] / POSITION_SCALE, next_states[:, 2] / ANGLE_SCALE
-    rewards: Floats = np.exp(-(theta * theta + x * x))
-    return rewards
-
-
-def cart_pole_balanced(
-    states: Floats, *, steps: int = BALANCE_STEPS, angle: float = BALANCE_ANGLE, position: float = TRACK
-) -> bool:
-    """Whether the pole is balanced at the end of an episode.
-
-    Args:
-        states: The states of one episode in order, for instance ``pf.collect(env, policy, episodes=1).next_states``.
-        steps: The last states to look at; 10 are half a second. A shorter episode is not balanced.
-        angle: The largest angle from upright in each of them, in rad; the default is 12 degrees.
-        position: The largest distance of the cart from the middle in each of them, in m; default: the whole track.
-    """
-    steps = whole_number("steps", steps, at_least=1)
-    angle, position = real_number("angle", angle, at_least=0.0), real_number("position", position, at_least=0.0)
-    rows = np.asarray(states, dtype=np.float64)
-    if rows.ndim != 2 or rows.shape[1] != 4:
-        raise ValueError(f"states: has the shape {rows.shape}, must be rows of (x, v, theta, omega)")
-    last = rows[-steps:]
-    turned = np.abs((last[:, 2] + math.pi) % (2 * math.pi) - math.pi)
-    return bool(len(last) == steps and (turned <= angle).all() and (np.abs(last[:, 0]) <= position).all())
+BACKENDS = ("equation", "mujoco")
 
 
 class CartPoleSwingUp(NativeProblem):
@@ -77,24 +43,30 @@ class CartPoleSwingUp(NativeProblem):
 
     Start: hanging at rest, (0, 0, -pi, 0), plus a normal disturbance of each of the four numbers with the standard
     deviation `start_spread`, which is 0.01 as in MC-PILCO. The state is observed without noise, unlike there.
+
+    `backend` names what integrates the equations: ``"equation"`` is the core, and ``"mujoco"`` is MuJoCo with the MJCF
+    file of this package, which also renders the frames. They agree within 1e-9 over 3 s of random force.
     """
 
     metadata: dict[str, Any] = NativeProblem.metadata | {"render_fps": 20}
 
     def __init__(
         self,
+        backend: str = "equation",
         track: float = TRACK,
         friction: float = FRICTION,
         start_spread: float = 0.01,
         render_mode: str | None = None,
     ) -> None:
+        self.backend = one_of("backend", backend, BACKENDS)
         self.track, self.friction = real_number("track", track), real_number("friction", friction)
         # Cart and pole exchange momentum: a control step moves the cart by at most 0.62 m, and changes the two speeds
         # by at most 4.8 m/s and 9.4 rad/s.
         limits = np.array([self.track, MAX_SPEED, math.pi, MAX_OMEGA])
         reach = limits + [0.8, 6.0, 0.0, 11.0]
+        system = _core.CartPole(self.track, self.friction)  # refuses what neither of them can be
         super().__init__(
-            _core.CartPole(self.track, self.friction),
+            system if backend == "equation" else MujocoCartPole(limits, self.friction),
             start=[0.0, 0.0, -math.pi, 0.0],
             start_spread=start_spread,
             state_limits=np.stack([-limits, limits], axis=1),
@@ -107,8 +79,7 @@ class CartPoleSwingUp(NativeProblem):
     def draw(self, canvas: Canvas, state: Floats) -> None:
         """Draws the pole, its cart, and the track with its ends; the picture follows a cart that is far away."""
         x, theta = float(state[0]), float(state[2])
-        middle = x - min(max(x, -1.0), 1.0)
-        canvas.begin(center=(middle, 0.0), height=2.0)
+        canvas.begin(center=(followed(x, ROOM), 0.0), height=1.6)
         canvas.line((-self.track, -0.08), (self.track, -0.08), GROUND, 0.012)
         for end in (-self.track, self.track):
             canvas.line((end, -0.14), (end, 0.06), LIMIT, 0.02)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -11,29 +11,10 @@ import numpy.typing as npt
 from gymnasium.error import ResetNeeded
 from gymnasium.spaces import Box
 
-from policyforest import _core
 from policyforest._support.angles import wrapped
 from policyforest._support.arguments import Floats, real_number
 from policyforest.environments.problems.problem_pictures import Canvas, Screen
-
-# States, actions, rewards, and whether the last state is terminal.
-Played = tuple[Floats, Floats, Floats, bool]
-
-
-class NativeSystem(Protocol):
-    """A system of the core, or one that looks like it: a control step is a function of state, action and noise."""
-
-    @property
-    def n_state(self) -> int: ...
-    @property
-    def n_action(self) -> int: ...
-    @property
-    def n_noise(self) -> int: ...
-    def step_many(
-        self, states: Floats, actions: Floats, noise: Floats
-    ) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]: ...
-    def play(self, controller: _core.Controller, start: Floats, noise: Floats) -> Played: ...
-    def replay(self, actions: Floats, start: Floats, noise: Floats) -> Played: ...
+from policyforest.environments.problems.systems import EngineSystem, NativeSystem
 
 
 class NativeProblem(gym.Env[Any, Any]):
@@ -143,8 +124,8 @@ class NativeProblem(gym.Env[Any, Any]):
         raise NotImplementedError
 
     def picture(self, state: Floats) -> npt.NDArray[np.uint8] | None:
-        """A frame that the system renders by itself; None where it is drawn here."""
-        return None
+        """A frame that an engine renders by itself; None where the system is drawn here."""
+        return self.system.picture(state) if isinstance(self.system, EngineSystem) else None
 
     def render(self) -> npt.NDArray[np.uint8] | None:
         """The current state as an image, or, with `render_mode="human"`, in a window."""
@@ -161,10 +142,12 @@ class NativeProblem(gym.Env[Any, Any]):
         return self._screen.show()
 
     def close(self) -> None:
-        """Closes the window, if there is one."""
+        """Closes the window, if there is one, and the engine."""
         if self._screen is not None:
             self._screen.close()
             self._screen = None
+        if isinstance(self.system, EngineSystem):
+            self.system.close()
 
 
 def _constant(values: npt.ArrayLike) -> Floats:

@@ -26,6 +26,11 @@ WIDTH, HEIGHT = 600, 400
 OVERSAMPLING = 3
 
 
+def followed(x: float, room: float) -> float:
+    """The middle of a picture that stands still while x is within `room` of 0, and follows it beyond."""
+    return x - min(max(x, -room), room)
+
+
 class Canvas:
     """A surface with y upwards; `begin` chooses the part of the plane that it shows."""
 

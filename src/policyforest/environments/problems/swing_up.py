@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-import numpy.typing as npt
-
 from policyforest import _core
 from policyforest._support.arguments import Floats
 from policyforest.environments.problems.native import NativeProblem
@@ -48,9 +45,8 @@ class SwingUp(NativeProblem):
         self._set_up(None if engine is None else engine(), render_mode)
 
     def _set_up(self, rod: EngineRod | None, render_mode: str | None) -> None:
-        self._rod = rod
         super().__init__(
-            self._rod or _core.SwingUp(),
+            rod or _core.SwingUp(),
             start=[-math.pi, 0.0],
             state_limits=[[-math.pi, math.pi], [-MAX_SPEED, MAX_SPEED]],
             # Weight and motor together change the speed by less than 2.4 rad/s in a control step.
@@ -59,16 +55,6 @@ class SwingUp(NativeProblem):
             periodic={0: (-math.pi, math.pi)},
             render_mode=render_mode,
         )
-
-    def picture(self, state: Floats) -> npt.NDArray[np.uint8] | None:
-        """A frame that the engine renders by itself; None where the rod is drawn here."""
-        return None if self._rod is None else self._rod.picture(state)
-
-    def close(self) -> None:
-        """Closes the window, if there is one, and the engine."""
-        super().close()
-        if self._rod is not None:
-            self._rod.close()
 
     def draw(self, canvas: Canvas, state: Floats) -> None:
         """Draws the rod and the circle of its end."""
