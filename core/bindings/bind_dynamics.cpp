@@ -116,6 +116,7 @@ void register_dynamics(nb::module_& m) {
   register_plain_system<DoubleIntegrator>(m, "DoubleIntegrator");
   register_plain_system<CarOnTheHill>(m, "CarOnTheHill");
   register_plain_system<SwingUp>(m, "SwingUp");
+  register_plain_system<Acrobot>(m, "Acrobot");
   nb::class_<CartPole, System>(m, "CartPole")
       .def(nb::init<double, double>(), nb::arg("track"), nb::arg("friction"))
       .def_prop_ro("track", &CartPole::track)

@@ -1,6 +1,7 @@
 """The benchmark problems as Gymnasium environments (see `policyforest.environments.problems`)."""
 
 from policyforest.environments.problems import (
+    Acrobot,
     CarOnTheHill,
     CartPoleSwingUp,
     DoubleIntegrator,
@@ -12,6 +13,7 @@ from policyforest.environments.problems import (
 )
 
 __all__ = [
+    "Acrobot",
     "CarOnTheHill",
     "CartPoleSwingUp",
     "DoubleIntegrator",

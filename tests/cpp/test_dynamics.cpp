@@ -159,6 +159,24 @@ void cart_pole_refuses_what_it_cannot_be() {
   CHECK(state[3] == 1e300);
 }
 
+void acrobot_hangs_swings_and_ends_above_its_line() {
+  const Acrobot system;
+  const double still = 0.0, push = 1.0;
+  std::array<double, 4> state{0.0, 0.0, 0.0, 0.0};
+  StepResult result = system.step(state.data(), &still, nullptr);
+  CHECK(state == (std::array<double, 4>{0.0, 0.0, 0.0, 0.0}) && result.reward == -1.0 && !result.terminal);
+  system.step(state.data(), &push, nullptr);  // the motor turns the links against each other
+  CHECK(state[0] < 0.0 && state[1] > 0.0 && state[2] < 0.0 && state[3] > 0.0);
+  state = {kPi - 0.1, 0.0, 0.0, 0.0};
+  result = system.step(state.data(), &still, nullptr);
+  CHECK(result.terminal && result.reward == 0.0);
+  state = {0.0, 1.0, 12.0, 28.0};
+  system.step(state.data(), &push, nullptr);
+  CHECK(std::abs(state[2]) <= 4 * kPi && std::abs(state[3]) <= 9 * kPi);
+  state = {0.0, 1.0, 1e200, 0.0};
+  CHECK_INVALID(system.step(state.data(), &push, nullptr));
+}
+
 void rollout_equals_single_steps() {
   const InvertedPendulum system(6.0, 2.0);
   constexpr std::size_t n = 40;
@@ -222,6 +240,7 @@ int main() {
   cart_pole_hangs_stands_and_ends_at_its_track();
   cart_pole_without_friction_keeps_its_energy();
   cart_pole_refuses_what_it_cannot_be();
+  acrobot_hangs_swings_and_ends_above_its_line();
   rollout_equals_single_steps();
   rollout_asks_the_control_law_once_a_step();
   rollout_refuses_arrays_of_the_wrong_size();

@@ -1,15 +1,14 @@
 #include <array>
 #include <cmath>
-#include <numbers>
 #include <stdexcept>
 #include <string>
 
+#include "motion.hpp"
 #include "policyforest/dynamics/dynamics.hpp"
 
 namespace policyforest {
 
 namespace {
-constexpr double kPi = std::numbers::pi;
 constexpr double kGravity = 9.81;
 constexpr double kCartMass = 0.5;
 constexpr double kPoleMass = 0.5;
@@ -34,29 +33,6 @@ State derivative(const State& s, double force, double friction) {
   return {s[1], (2.0 * swing - 3.0 * kPoleMass * kGravity * (sine * cosine) + 4.0 * push) / inertia, s[3],
           (6.0 * kMass * kGravity * sine - 3.0 * swing * cosine - 6.0 * push * cosine) / (kLength * inertia)};
 }
-
-State moved(const State& s, const State& slope, double time) {
-  State to;
-  for (std::size_t d = 0; d < 4; ++d) to[d] = s[d] + time * slope[d];
-  return to;
-}
-
-// One step of the classical Runge-Kutta method of fourth order.
-State runge_kutta(const State& s, double force, double friction) {
-  const State a = derivative(s, force, friction);
-  const State b = derivative(moved(s, a, kTimeStep / 2), force, friction);
-  const State c = derivative(moved(s, b, kTimeStep / 2), force, friction);
-  const State d = derivative(moved(s, c, kTimeStep), force, friction);
-  State to;
-  for (std::size_t i = 0; i < 4; ++i) to[i] = s[i] + kTimeStep / 6 * (a[i] + 2 * b[i] + 2 * c[i] + d[i]);
-  return to;
-}
-
-double wrapped(double theta) {
-  const double turned = theta - 2.0 * kPi * std::floor((theta + kPi) / (2.0 * kPi));
-  // Rounding can leave the upper end itself, which is the lower end one turn on.
-  return turned >= kPi || turned < -kPi ? -kPi : turned;
-}
 }  // namespace
 
 CartPole::CartPole(double track, double friction) : track_(track), friction_(friction) {
@@ -70,13 +46,9 @@ CartPole::CartPole(double track, double friction) : track_(track), friction_(fri
 
 StepResult CartPole::step(double* state, const double* action, const double*) const {
   State s{state[0], state[1], state[2], state[3]};
-  for (int i = 0; i < kTimeSteps; ++i) s = runge_kutta(s, action[0], friction_);
-  for (const double value : s) {
-    if (!std::isfinite(value)) {
-      throw std::invalid_argument("state: the pole at omega = " + std::to_string(state[3]) +
-                                  " is too fast to be integrated");
-    }
-  }
+  const auto slope = [this, action](const State& at) { return derivative(at, action[0], friction_); };
+  for (int i = 0; i < kTimeSteps; ++i) s = runge_kutta(s, kTimeStep, slope);
+  require_finite(s, "pole", state[3]);
   s[2] = wrapped(s[2]);
   for (std::size_t d = 0; d < 4; ++d) state[d] = s[d];
   const bool terminal =

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "motion.hpp"
 #include "policyforest/dynamics/dynamics.hpp"
 
 namespace policyforest {
@@ -21,12 +22,6 @@ constexpr int kTimeSteps = 100;
 // A uniform rod that turns about its end.
 constexpr double kInertia = kMass * kLength * kLength / 3.0;
 constexpr double kWeight = kMass * kGravity * kLength / 2.0;
-
-double wrapped(double theta) {
-  const double turned = theta - 2.0 * kPi * std::floor((theta + kPi) / (2.0 * kPi));
-  // Rounding can leave the upper end itself, which is the lower end one turn on.
-  return turned >= kPi || turned < -kPi ? -kPi : turned;
-}
 
 // Dry friction takes at most `most` of the speed away and stops the rod rather than reverse it.
 double rubbed(double omega, double most) {

@@ -26,6 +26,9 @@ KNOWN = {
     "policyforest/CartPoleSwingUp": Labels(
         ("position x (m)", "velocity v (m/s)", "angle θ (rad)", "speed ω (rad/s)"), ("force u (N)",)
     ),
+    "policyforest/Acrobot": Labels(
+        ("angle θ₁ (rad)", "angle θ₂ (rad)", "speed ω₁ (rad/s)", "speed ω₂ (rad/s)"), ("torque τ (Nm)",)
+    ),
     "Pendulum": Labels(("cos θ", "sin θ", "speed ω (rad/s)"), ("torque τ (Nm)",)),
     "MountainCarContinuous": Labels(("position", "velocity"), ("force",)),
 }

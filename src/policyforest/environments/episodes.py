@@ -175,7 +175,7 @@ def _native_problem(env: Environment) -> tuple[NativeProblem | None, int | None]
         env = env.env
     if not isinstance(env, NativeProblem) or env.render_mode == "human":
         return None, None
-    methods = ("reset", "step", "draw_start", "draw_noise")
+    methods = ("reset", "step", "draw_noise")
     plain = all(getattr(type(env), name) is getattr(NativeProblem, name) for name in methods)
     return (env, time_limit) if plain else (None, None)
 

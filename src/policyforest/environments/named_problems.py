@@ -27,6 +27,7 @@ PROBLEMS = {
     "car-on-the-hill": NamedProblem("policyforest/CarOnTheHill-v0", 0.95, "uniform"),
     "swing-up": NamedProblem("policyforest/SwingUp-v0", 0.98),
     "cart-pole-swing-up": NamedProblem("policyforest/CartPoleSwingUp-v0", 0.98),
+    "acrobot": NamedProblem("policyforest/Acrobot-v0", 0.98),
 }
 
 

@@ -2,13 +2,14 @@
 
 V is computed at the points of a grid by value iteration, in the core; the control law looks one step ahead, with the
 equations themselves, and is then played from the problem's start. What it reaches is a bound from below on the optimum,
-and near it: finer grids and more actions no longer change it. The cart-pole has four states and another planner, in
-`cart_pole_limit`.
+and near it: finer grids and more actions no longer change it. The cart-pole and the acrobot have four states; their
+planners are `cart_pole_limit` and `acrobot_limit`.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -22,7 +23,7 @@ from policyforest._support.arguments import Floats, one_of, threads
 from policyforest.environments.evaluation import Evaluation, evaluate
 from policyforest.environments.named_problems import environment_id
 from policyforest.environments.problems.native import NativeProblem
-from policyforest.paper import cart_pole_limit
+from policyforest.paper import acrobot_limit, cart_pole_limit
 from policyforest.paper.studies import Study
 from policyforest.policy.policy_info import PolicyInfo
 
@@ -53,7 +54,12 @@ GRIDS = {
     "car-on-the-hill": Grid(((-1.0, 1.0, 401, 1.0), (-3.0, 3.0, 401, 1.0)), 0.95, 2, 1, episodes=1, tolerance=1e-6),
     "swing-up": Grid(((-math.pi, math.pi, 301, 1.0), (-10.0, 10.0, 301, 1.0)), 0.99, episodes=1),
 }
-LIMITED = (*GRIDS, cart_pole_limit.PROBLEM)
+PLANNERS: dict[str, Callable[[], Evaluation]] = {
+    cart_pole_limit.PROBLEM: cart_pole_limit.cart_pole_limit,
+    acrobot_limit.PROBLEM: acrobot_limit.acrobot_limit,
+}
+"""For problems with more than two states"""
+LIMITED = (*GRIDS, *PLANNERS)
 """The problems of the study, one cell each"""
 
 
@@ -121,7 +127,7 @@ def limit(problem: str, *, seed: int = 1, n_jobs: int | None = -1, grid: Grid | 
 def _limit_of(number: int) -> dict[str, Any]:
     """A cell: the limit of one problem."""
     problem = LIMITED[number]
-    played = cart_pole_limit.cart_pole_limit() if problem == cart_pole_limit.PROBLEM else limit(problem, n_jobs=1)
+    played = PLANNERS[problem]() if problem in PLANNERS else limit(problem, n_jobs=1)
     return {
         "problem": problem,
         "return": played.mean,

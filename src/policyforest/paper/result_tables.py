@@ -132,7 +132,7 @@ def write_tables(out: Path, scale: str) -> None:
         "",
         *_markdown(sac_figure.COLUMNS, tables["comparisons"]),
         "",
-        "Limits, by dynamic programming with the true equations: on a grid, for the cart-pole along paths:",
+        "Limits, by planning with the true equations: dynamic programming on a grid where there are two states:",
         "",
         *_markdown(LIMITS, tables["limits"]),
         "",

@@ -98,6 +98,18 @@ class CartPole final : public System {
   double track_, friction_;
 };
 
+// Gymnasium's Acrobot-v1 with a continuous torque: state (theta1, theta2, omega1, omega2), both angles 0 where the two
+// links hang, wrapped into [-pi, pi); action: the torque between the links. One Runge-Kutta step of 200 ms per control
+// step, speeds clipped to 4 pi and 9 pi, all as there. The end of the second link more than 1 m above the pivot is
+// terminal with reward 0; other steps: -1.
+class Acrobot final : public System {
+ public:
+  std::size_t n_state() const override { return 4; }
+  std::size_t n_action() const override { return 1; }
+  std::size_t n_noise() const override { return 0; }
+  StepResult step(double* state, const double* action, const double* noise) const override;
+};
+
 // Called once a control step: reads the state, writes the action.
 using ControlLaw = std::function<void(const double* state, double* action)>;
 

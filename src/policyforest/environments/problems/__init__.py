@@ -11,6 +11,7 @@ Their equations run in the core, so that whole episodes can be played without re
 | ``policyforest/CarOnTheHill-v0`` | gather momentum to leave a valley |
 | ``policyforest/SwingUp-v0`` | swing up a rod whose motor is too weak to lift it |
 | ``policyforest/SwingUpGazebo-v0`` | the same in a running Gazebo |
+| ``policyforest/Acrobot-v0`` | swing up two links by a motor between them: Gymnasium's, with a continuous torque |
 | ``policyforest/CartPoleSwingUp-v0`` | swing up a pole by pushing its cart, as PILCO and MC-PILCO do |
 """
 
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 import gymnasium as gym
 
+from policyforest.environments.problems.acrobot import Acrobot
 from policyforest.environments.problems.car_on_the_hill import CarOnTheHill
 from policyforest.environments.problems.cart_pole import CartPoleSwingUp
 from policyforest.environments.problems.cart_pole_task import cart_pole_balanced, cart_pole_reward
@@ -27,6 +29,7 @@ from policyforest.environments.problems.native import NativeProblem
 from policyforest.environments.problems.swing_up import SwingUp
 
 __all__ = [
+    "Acrobot",
     "CarOnTheHill",
     "CartPoleSwingUp",
     "DoubleIntegrator",
@@ -51,6 +54,7 @@ _register("DoubleIntegrator", DoubleIntegrator, 200)
 _register("CarOnTheHill", CarOnTheHill, 100)
 _register("SwingUp", SwingUp, 100)
 _register("CartPoleSwingUp", CartPoleSwingUp, 60)
+_register("Acrobot", Acrobot, 500)
 if "policyforest/SwingUpGazebo-v0" not in gym.registry:
     # By name: it is imported when it is made, from a room that imports from this one.
     gym.register(

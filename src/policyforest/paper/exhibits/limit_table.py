@@ -13,6 +13,7 @@ BESIDE = {
     "car-on-the-hill": ("20 to 25 steps", ("car-on-the-hill",)),
     "swing-up": ("-", ("swing-up-ours",)),
     "cart-pole-swing-up": ("-", ()),
+    "acrobot": ("-", ()),
 }
 
 
