@@ -4,6 +4,7 @@ from policyforest import baselines as baselines  # registers their methods and k
 from policyforest import executors as executors
 from policyforest import problems as problems
 from policyforest._support.version import __version__
+from policyforest.data.excursions import ObservationWarning
 from policyforest.data.readers import Columns, Log, LogWarning, as_transitions, read_log, read_transitions
 from policyforest.data.transitions import Transitions
 from policyforest.environments.collection import collect, sample_uniform
@@ -58,6 +59,7 @@ __all__ = [
     "Log",
     "LogWarning",
     "MultiResolutionExploration",
+    "ObservationWarning",
     "OfflineEvaluation",
     "PlannedLearning",
     "PlannedPolicy",

@@ -5,6 +5,7 @@ import io
 import json
 import pickle
 import sys
+import warnings
 import zipfile
 from types import SimpleNamespace
 
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 from gymnasium.spaces import Box, Discrete
 
+import policyforest as pf
 from policyforest.data import transition_files
 from policyforest.data.transitions import Transitions
 
@@ -97,7 +99,56 @@ def test_holds_what_it_was_given_and_lets_nobody_write():
 )
 def test_refuses(changes, message):
     with pytest.raises(ValueError, match=message):
-        samples(**changes)
+        samples(**changes, outside="raise")
+
+
+def test_rounding_to_float32_is_within_the_box():
+    low, high = np.float64(np.float32(-1.0000002)), np.float64(np.nextafter(np.float32(1.0), np.float32(2.0)))
+    rows = np.column_stack([np.linspace(low, high, 6), np.zeros(6)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for outside in ("warn", "raise"):
+            data = samples(states=rows, next_states=rows, state_limits=[[-1, 1], [-1, 1]], outside=outside)
+            assert data.n_outside == 0
+    assert data.states.tolist() == rows.tolist()
+    assert data.state_box()[0].tolist() == [low, high]
+
+
+def test_excursions_are_kept_and_counted_with_one_warning():
+    rows = np.zeros((6, 2))
+    rows[2, 1], rows[4, 1] = -2.5, 3.5
+    with pytest.warns(pf.ObservationWarning, match=r"2 of 6 .*dimension 1 .*\[-1, 1\].* -2.5 to 3.5") as told:
+        data = samples(states=rows, next_states=np.zeros((6, 2)), state_limits=[[-1, 1], [-1, 1]])
+    assert len(told) == 1
+    assert told[0].filename == __file__
+    assert data.n_outside == 2
+    assert data.states.tolist() == rows.tolist()
+    assert data.state_box().tolist() == [[-1.0, 1.0], [-2.5, 3.5]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert data[:4].n_outside == 1
+        assert (data + data).n_outside == 4
+
+
+def test_excursions_survive_a_file_without_another_warning(tmp_path):
+    with pytest.warns(pf.ObservationWarning):
+        data = samples(states=np.full((6, 2), -2.5), state_limits=[[-1, 1], [-1, 1]])
+    data.save(tmp_path / "data.npz")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert Transitions.load(tmp_path / "data.npz").n_outside == 6
+
+
+def test_angles_beyond_their_turn_are_moved_by_whole_turns():
+    rows = np.zeros((6, 2))
+    rows[:, 0] = [-0.3, -0.1, 0.0, 0.1, np.float32(0.1), 0.35]
+    data = samples(states=rows, next_states=rows, periodic={0: (-0.1, 0.1)})
+    assert data.states[:, 0] == pytest.approx([-0.1, -0.1, 0.0, 0.1, -0.1, -0.05])
+
+
+def test_outside_must_be_a_known_word():
+    with pytest.raises(ValueError, match="outside: is 'clip', must be one of 'warn', 'raise', 'keep'"):
+        samples(outside="clip")
 
 
 @pytest.mark.parametrize(

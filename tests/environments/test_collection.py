@@ -1,10 +1,13 @@
 """Collecting samples: the core's path and Gymnasium's loop give the same, and bad environments are named."""
 
+import warnings
+
 import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium.spaces import Box, Dict, Discrete
 
+import policyforest as pf
 from policyforest import Forest, _core
 from policyforest.environments import collection, problems
 from policyforest.environments.collection import collect, sample_uniform
@@ -278,7 +281,39 @@ def with_spaces(observation_space=None, action_space=None):
 )
 def test_names_what_cannot_be_learned_in(env, message):
     with pytest.raises(ValueError, match=message):
-        collect(env, episodes=1)
+        collect(env, episodes=1, outside="raise")
+
+
+def test_observations_outside_of_their_box_are_kept_with_one_warning():
+    with pytest.warns(pf.ObservationWarning, match=r"declared within \[-10, 10\] and goes from 11 to 11") as told:
+        data = collect(Line(observation=np.float32([11.0])), episodes=2)
+    assert len(told) == 1
+    assert data.n_outside == len(data)
+
+
+def test_an_environment_that_ignores_seeds_is_noted():
+    class Unseeded(gym.Wrapper):
+        def reset(self, *, seed=None, options=None):
+            return self.env.reset(options=options)
+
+    with pytest.warns(pf.ObservationWarning, match="ignores seeds"):
+        collect(Unseeded(gym.make("Pendulum-v1")), episodes=1, max_steps=5)
+    with pytest.warns(pf.ObservationWarning, match="ignores seeds"):
+        pf.evaluate(lambda state: np.zeros(1, np.float32), Unseeded(gym.make("Pendulum-v1")), episodes=1, max_steps=5)
+
+
+def test_episodes_that_always_end_at_the_same_step_look_like_a_time_limit():
+    class Timed(gym.Wrapper):
+        def step(self, action):
+            seen, reward, ended, limit, info = self.env.step(action)
+            return seen, reward, ended or limit, False, info
+
+    timed = Timed(gym.make("Pendulum-v1", max_episode_steps=7))
+    with pytest.warns(pf.ObservationWarning, match="all 3 terminal episodes end after 7 steps.*truncated=True"):
+        collect(timed, episodes=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        collect(gym.make("Pendulum-v1", max_episode_steps=7), episodes=3)
 
 
 @pytest.mark.parametrize(

@@ -36,11 +36,21 @@ def test_looking_at_one_more_episode_takes_nothing_in():
     assert len(experience.known) == 20
 
 
-def test_an_episode_outside_of_the_states_is_refused_before_it_is_taken_in():
+def test_an_episode_outside_of_the_states_widens_what_is_known():
     experience = empty_experience()
-    outside = Episode(np.array([[0.0], [1.5]]), np.array([[0.1]]), np.array([0.0]), False)
-    with pytest.raises(ValueError, match="next_states: row 0"):
+    outside = Episode(np.array([[0.0], [1.5], [0.0]]), np.array([[0.1], [0.1]]), np.zeros(2), False)
+    experience.add(played(1)[0])
+    with pytest.warns(pf.ObservationWarning, match="declared within"):
         experience.add(outside)
+    assert experience.known.box[0].tolist() == [-1.0, 1.5]
+    assert len(experience.known) == len(experience.samples)
+
+
+def test_an_episode_that_cannot_be_samples_is_refused_before_it_is_taken_in():
+    experience = empty_experience()
+    broken = Episode(np.array([[0.0], [np.nan]]), np.array([[0.1]]), np.array([0.0]), False)
+    with pytest.raises(ValueError, match="next_states: holds nan"):
+        experience.add(broken)
     assert experience.episodes == []
     with pytest.raises(ValueError, match="transitions: there are none"):
         _ = experience.samples

@@ -135,14 +135,43 @@ def test_a_reward_above_r_max_is_refused():
     assert small_agent(Corridor(), r_max=None).learn(episodes=3).estimated_r_max > -0.9
 
 
-def test_states_outside_of_their_box_are_refused():
+def test_states_outside_of_their_box_do_not_stop_a_run():
     agent = small_agent(corridor_problem())
-    agent.begin_episode()
-    action = agent.act([0.5])
-    agent.observe(action, 0.0, [1.5], False)
-    with pytest.raises(ValueError, match="next_states: row 0"):
-        agent.end_episode()
-    assert agent.n_episodes == 0
+
+    def play(episodes):
+        for _ in range(episodes):
+            agent.begin_episode()
+            for state, after in (([0.5], [1.5]), ([1.5], [0.2])):
+                agent.observe(agent.act(state), 0.0, after, False)
+            agent.end_episode()
+
+    with pytest.warns(pf.ObservationWarning, match="lie outside") as told:
+        play(3)
+    assert len(told) == 1
+    assert agent.transitions.n_outside == 6
+    assert agent.transitions.state_box().tolist() == [[-1.0, 1.5]]
+    assert len(agent.known) == 6
+
+
+def test_episodes_that_always_end_at_the_same_step_are_reported_once():
+    class Timed(Corridor):
+        def step(self, action):
+            seen, reward, _, limit, info = super().step(action)
+            return seen, reward, limit, False, info
+
+    with pytest.warns(pf.ObservationWarning, match="all 3 terminal episodes end after 10 steps") as told:
+        small_agent(Timed()).learn(episodes=5)
+    assert len(told) == 1
+
+
+def test_a_run_notes_that_an_environment_ignores_seeds():
+    class Unseeded(Corridor):
+        def reset(self, *, seed=None, options=None):
+            return super().reset(seed=None, options=options)
+
+    with pytest.warns(pf.ObservationWarning, match="ignores seeds") as told:
+        small_agent(Unseeded()).learn(episodes=2)
+    assert len(told) == 1
 
 
 def test_calls_out_of_order_are_refused():

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 import traceback
+import warnings
 from typing import Annotated, Any
 
 import gymnasium.error
@@ -102,14 +103,22 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
+def _note_warning(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+    """Warnings of this library are notes for people: a file and a line of ours would tell them nothing."""
+    ours = category.__module__.startswith("policyforest")
+    print(f"note: {one_line(str(message))}" if ours else f"{category.__name__}: {message}", file=sys.stderr)
+
+
 @main.callback()
 def _options(
+    ctx: typer.Context,
     debug: Annotated[bool, typer.Option("--debug", help="Show a traceback with every error.")] = False,
     version: Annotated[
         bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
-    pass
+    ctx.with_resource(warnings.catch_warnings())
+    warnings.showwarning = _note_warning
 
 
 for command in (learn, data, explore, evaluate, show, export, bench, reproduce, doctor):

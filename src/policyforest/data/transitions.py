@@ -12,8 +12,10 @@ import numpy.typing as npt
 from gymnasium.spaces import Box
 
 from policyforest._support.angles import Periodic
-from policyforest._support.arguments import Floats, box_array, finite_array, whole_number
+from policyforest._support.arguments import Floats, box_array, finite_array, one_of, whole_number
 from policyforest._support.spaces import bounds, require_actions, require_observations
+from policyforest.data import excursions
+from policyforest.data.excursions import EXCURSIONS, Excursions
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -50,7 +52,8 @@ class Transitions:
 
     Without `observation_space` the states are unbounded; without `state_limits` they are those of the space;
     without `episodes` a new one begins after a terminal sample and wherever a state is not the next state of
-    the sample before.
+    the sample before. States outside of `state_limits` are kept and counted (`n_outside`) with one warning, and angles
+    outside of their turn are moved by whole turns; `outside="raise"` refuses both, and "keep" does not warn.
     """
 
     states: Floats
@@ -77,7 +80,9 @@ class Transitions:
         observation_space: Box | None = None,
         state_limits: npt.ArrayLike | None = None,
         periodic: Periodic | None = None,
+        outside: Excursions = "warn",
     ) -> None:
+        one_of("outside", outside, EXCURSIONS)
         set_field = object.__setattr__.__get__(self)
         set_field("states", _frozen(finite_array("states", states, 2)))
         n, n_state = self.states.shape
@@ -99,7 +104,7 @@ class Transitions:
         limits = bounds(self.observation_space) if state_limits is None else state_limits
         set_field("state_limits", _frozen(box_array("state_limits", limits, n_state)))
         set_field("periodic", _angles(periodic or {}, n_state))
-        self._check_ranges()
+        self._check_ranges(outside)
 
     @classmethod
     def from_episodes(
@@ -110,6 +115,7 @@ class Transitions:
         observation_space: Box | None = None,
         state_limits: npt.ArrayLike | None = None,
         periodic: Periodic | None = None,
+        outside: Excursions = "warn",
     ) -> Transitions:
         """The samples of episodes, which are numbered from 0 in their order."""
         if not episodes:
@@ -128,6 +134,7 @@ class Transitions:
             observation_space=observation_space,
             state_limits=state_limits,
             periodic=periodic,
+            outside=outside,
         )
 
     def __len__(self) -> int:
@@ -179,13 +186,18 @@ class Transitions:
         only on one side."""
         return tuple(np.flatnonzero(~np.isfinite(self.state_limits).all(axis=1)).tolist())
 
+    @property
+    def n_outside(self) -> int:
+        """How many samples begin, or end without being terminal, outside of `state_limits`."""
+        return int(self._outside().any(axis=1).sum())
+
     def state_box(self) -> Floats:
-        """The box (dS, 2) of the states to learn on: `state_limits` where they are finite, else the extremes
-        of the samples. Terminal next states do not count, since no action is taken there."""
+        """The box (dS, 2) of the states to learn on: `state_limits` where they are finite, wider where samples leave
+        them, else the extremes of the samples. Terminal next states do not count, since no action is taken there."""
         low = np.minimum(self.states.min(axis=0), self._living().min(axis=0, initial=np.inf))
         high = np.maximum(self.states.max(axis=0), self._living().max(axis=0, initial=-np.inf))
-        extremes = np.stack([low, high], axis=1)
-        return np.where(np.isfinite(self.state_limits), self.state_limits, extremes)
+        told = np.where(np.isfinite(self.state_limits), self.state_limits, np.array([np.inf, -np.inf]))
+        return np.stack([np.minimum(low, told[:, 0]), np.maximum(high, told[:, 1])], axis=1)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes an ``.npz`` or a ``.parquet`` file, never a pickle."""
@@ -208,6 +220,7 @@ class Transitions:
             observation_space=self.observation_space,
             state_limits=self.state_limits,
             periodic=self.periodic,
+            outside="keep",
         )
 
     def _living(self) -> Floats:
@@ -217,15 +230,21 @@ class Transitions:
         breaks = self.terminals[:-1] | (self.next_states[:-1] != self.states[1:]).any(axis=1)
         return np.concatenate([[0], np.cumsum(breaks)]).astype(np.int64)
 
-    def _check_ranges(self) -> None:
-        _require_inside("actions", self.actions, bounds(self.action_space), "the action space")
-        _require_inside("states", self.states, self.state_limits, "the state limits")
-        living = np.where(self.terminals[:, None], self.states, self.next_states)
-        _require_inside("next_states", living, self.state_limits, "the state limits, or be terminal")
-        for dimension, (low, high) in self.periodic.items():
-            for name, rows in (("states", self.states), ("next_states", self.next_states)):
-                turn = np.array([[low, high]])
-                _require_inside(name, rows[:, [dimension]], turn, f"the turn of the angle {dimension}")
+    def _outside(self) -> Bools:
+        return excursions.samples_outside(self.states, self.next_states, self.terminals, self.state_limits)
+
+    def _check_ranges(self, outside: Excursions) -> None:
+        box = bounds(self.action_space)
+        beyond = (self.actions < box[:, 0]) | (self.actions > box[:, 1])
+        excursions.refuse("actions", self.actions, beyond, "the action space", box.tolist())
+        if outside == "raise":
+            excursions.refuse_outside(self.states, self.next_states, self.terminals, self.state_limits, self.periodic)
+        for name in ("states", "next_states") if self.periodic else ():
+            turned = excursions.turned_back(getattr(self, name), self.periodic)
+            object.__setattr__(self, name, _frozen(turned))
+        if outside == "warn" and (left := self._outside()).any():
+            rows = np.where(excursions.beyond(self.states, self.state_limits), self.states, self.next_states)
+            excursions.warn_outside(rows, left, self.state_limits, stacklevel=4)
 
 
 def _frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -263,13 +282,6 @@ def _angles(periodic: Periodic, n_state: int) -> Periodic:
 def _require_shape(name: str, array: npt.NDArray[Any], shape: tuple[int, ...]) -> None:
     if array.shape != shape:
         raise ValueError(f"{name}: has shape {array.shape}, must have shape {shape}")
-
-
-def _require_inside(name: str, rows: Floats, box: Floats, what: str) -> None:
-    outside = ((rows < box[:, 0]) | (rows > box[:, 1])).any(axis=1)
-    if outside.any():
-        row = int(np.argmax(outside))
-        raise ValueError(f"{name}: row {row} is {rows[row].tolist()}, must lie within {what} {box.tolist()}")
 
 
 def _require_same_problem(first: Transitions, part: Transitions, i: int) -> None:

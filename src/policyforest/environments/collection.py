@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.utils.seeding import np_random
 
-from policyforest._support.arguments import Floats, box_array, whole_number
+from policyforest._support.arguments import Floats, box_array, one_of, whole_number
 from policyforest._support.spaces import bounds
+from policyforest.data.excursions import EXCURSIONS, Excursions, warn_time_limit
 from policyforest.data.transitions import Transitions
 from policyforest.environments.episodes import (
     LARGEST_BLOCK,
@@ -32,6 +33,7 @@ def collect(
     seed: int = 0,
     max_steps: int | None = None,
     periodic: Mapping[int, tuple[float, float]] | None = None,
+    outside: Excursions = "warn",
 ) -> Transitions:
     """Plays episodes and returns their samples.
 
@@ -45,7 +47,10 @@ def collect(
             cuts is not terminal: it could have gone on.
         periodic: The state dimensions that are angles, {dimension: (low, high)}; default: what the environment tells in
             an attribute of that name.
+        outside: Observations outside of their declared box are kept with one warning ("warn"), refused ("raise") or
+            kept without ("keep").
     """
+    one_of("outside", outside, EXCURSIONS)
     if episodes is None and steps is None:
         raise ValueError("episodes, steps: both are None, one must be given")
     most_episodes = None if episodes is None else whole_number("episodes", episodes, at_least=1)
@@ -53,11 +58,19 @@ def collect(
     seed = whole_number("seed", seed, at_least=0)
     with opened(env) as made:
         player = EpisodePlayer(made, policy, max_steps)
-        played: list[Episode] = []
-        while (most_episodes is None or len(played) < most_episodes) and left != 0:
-            played.append(player.play(seed, len(played), at_most=left))
-            left = None if left is None else left - len(played[-1].rewards)
-        return _transitions(player, played, periodic)
+        return _transitions(player, _played(player, seed, most_episodes, left), periodic, outside)
+
+
+def _played(player: EpisodePlayer, seed: int, most_episodes: int | None, left: int | None) -> list[Episode]:
+    """Episodes until there are enough of them or of their steps, with notes on what looks wrong about them."""
+    played: list[Episode] = []
+    while (most_episodes is None or len(played) < most_episodes) and left != 0:
+        played.append(player.play(seed, len(played), at_most=left))
+        left = None if left is None else left - len(played[-1].rewards)
+    player.check_seed(seed, played[0].states[0], stacklevel=3)
+    lengths = np.array([len(episode.rewards) for episode in played])
+    warn_time_limit(lengths, np.array([episode.terminal for episode in played]), stacklevel=3)
+    return played
 
 
 def sample_uniform(
@@ -94,7 +107,10 @@ SampledSteps = tuple[Floats, Floats, Floats, Floats, npt.NDArray[np.bool_]]
 
 
 def _transitions(
-    player: EpisodePlayer, played: list[Episode], periodic: Mapping[int, tuple[float, float]] | None
+    player: EpisodePlayer,
+    played: list[Episode],
+    periodic: Mapping[int, tuple[float, float]] | None,
+    outside: Excursions,
 ) -> Transitions:
     return Transitions.from_episodes(
         played,
@@ -102,6 +118,7 @@ def _transitions(
         observation_space=player.observation_space,
         state_limits=player.told("state_limits"),
         periodic=player.told("periodic") if periodic is None else periodic,
+        outside=outside,
     )
 
 

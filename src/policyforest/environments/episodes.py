@@ -8,6 +8,7 @@ derived from (seed, e), so that it does not depend on the length of the episodes
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
 import policyforest._core as _core
 from policyforest._support.arguments import Floats, whole_number
 from policyforest._support.spaces import bounds, check_fit, require_actions, require_observations
+from policyforest.data.excursions import ObservationWarning
 from policyforest.environments.problems.native import NativeProblem
 
 # Steps that the core plays before it comes back, at first and at most: random numbers are drawn ahead for all
@@ -86,6 +88,11 @@ class EpisodePlayer:
             return self._play_native(env_seed, generator, limit)
         return self._play_loop(env_seed, generator, limit)
 
+    def check_seed(self, seed: int, first: Floats, stacklevel: int) -> None:
+        """Warns where episode 0 of this seed, which began with the state `first`, would now begin with another."""
+        if not self.native:
+            warn_if_unseeded(self.env, random_streams(seed, 0)[0], first, stacklevel + 1)
+
     def _play_native(self, env_seed: int, generator: np.random.Generator, limit: int | None) -> Episode:
         problem = self._problem
         assert problem is not None
@@ -147,6 +154,21 @@ def id_from_file(where: str, id: str) -> str:
             f"{where}: names the environment {id!r}, which would import a module; must be given by you instead"
         )
     return id
+
+
+def warn_if_unseeded(env: Environment, seed: int, first: Floats, stacklevel: int) -> None:
+    """Warns where a reset with the seed of an earlier episode does not begin as that one did.
+
+    Called once at the end of a run, so that the episodes themselves meet no reset that a user does not expect."""
+    again = np.array(env.reset(seed=seed)[0], dtype=np.float64)
+    if np.array_equal(first, again, equal_nan=True):
+        return
+    warnings.warn(
+        f"the environment ignores seeds: reset(seed={seed}) gave {first.tolist()} and later {again.tolist()}; runs "
+        "with the same seed differ from each other (its reset must hand the seed on: super().reset(seed=seed))",
+        ObservationWarning,
+        stacklevel=stacklevel + 1,
+    )
 
 
 def uniform_actions(space: Box, generator: np.random.Generator, steps: int) -> Floats:

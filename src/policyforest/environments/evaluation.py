@@ -100,6 +100,7 @@ def evaluate(
     with opened(env) as made:
         player = EpisodePlayer(made, policy, max_steps)
         played = [player.play(seed, e) for e in range(episodes)]
+        player.check_seed(seed, played[0].states[0], stacklevel=2)
     return Evaluation(
         returns=np.array([_return(episode, discount) for episode in played]),
         lengths=np.array([len(episode.rewards) for episode in played], dtype=np.int64),

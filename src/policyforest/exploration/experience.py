@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from policyforest._support.arguments import Floats
+from policyforest.data.excursions import beyond, warn_outside, warn_time_limit
 from policyforest.data.transitions import Transitions
 from policyforest.environments.episodes import Episode
 from policyforest.exploration.episode_report import EpisodeReport
@@ -27,6 +28,7 @@ class Experience:
         self.episodes: list[Episode] = []
         self.known: KnownnessForest | None = None
         """None before the first episode"""
+        self._warned_outside = self._warned_limit = False
         self._parts: list[Transitions] = []  # joined when they are asked for: a run of many episodes is read at once
 
     @property
@@ -52,11 +54,31 @@ class Experience:
         part = self._problem.transitions([episode])
         self.episodes.append(episode)
         self._parts.append(part)
-        fixed = np.isfinite(self._problem.state_limits).all()
+        self._warn_once(part)
+        fixed = np.isfinite(self._problem.state_limits).all() and not self._leaves_box(part)
         if self.known is None or not fixed:  # where the box is read off the data, it may have grown
             self.known = self._new_knownness(knownness_box(self.samples))
             part = self.samples
         self.known.insert(np.concatenate([part.states, part.actions], axis=1))
+
+    def _leaves_box(self, part: Transitions) -> bool:
+        """Whether samples lie outside of what the knownness forest covers."""
+        if self.known is None:
+            return False
+        box = self.known.box[: part.states.shape[1]]
+        return bool(((part.states < box[:, 0]) | (part.states > box[:, 1])).any())
+
+    def _warn_once(self, part: Transitions) -> None:
+        """A run says once that observations leave their box, and once that its episodes seem to end by time alone."""
+        if not self._warned_outside and part.n_outside:
+            self._warned_outside = True
+            outside = beyond(part.states, part.state_limits)
+            rows = np.where(outside, part.states, part.next_states)
+            warn_outside(rows, outside | beyond(rows, part.state_limits), part.state_limits, stacklevel=5)
+        if not self._warned_limit:
+            lengths = np.array([len(episode.rewards) for episode in self.episodes])
+            ended = np.array([episode.terminal for episode in self.episodes])
+            self._warned_limit = warn_time_limit(lengths, ended, stacklevel=5)
 
     def report(self, kind: EpisodeKind, plan_seconds: float) -> EpisodeReport:
         """What the last episode was; `kind` is what it was planned with, the seconds are those of the plan after it."""

@@ -11,7 +11,7 @@ import gymnasium as gym
 import numpy as np
 
 from policyforest._support.arguments import whole_number
-from policyforest.environments.episodes import random_streams
+from policyforest.environments.episodes import random_streams, warn_if_unseeded
 from policyforest.exploration.episode_report import EpisodeCallback, EpisodeReport
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ def explore_environment(
     most = None if episodes is None else whole_number("episodes", episodes, at_least=1)
     steps = None if total_timesteps is None else whole_number("total_timesteps", total_timesteps, at_least=1)
     agent.keep_pending()
+    begun = agent.n_episodes
     with _progress(bar, most, steps) as advance:
         while (most is None or agent.n_episodes < most) and (steps is None or agent.total_steps < steps):
             left = None if steps is None else steps - agent.total_steps
@@ -40,6 +41,9 @@ def explore_environment(
             advance(agent.log[-1])
             if callback is not None and callback(agent.log[-1]) is False:
                 break
+    if agent.n_episodes > begun:
+        first = agent.episodes[begun].states[0]
+        warn_if_unseeded(agent.env, random_streams(agent.seed, begun)[0], first, stacklevel=3)
 
 
 def play_episode(agent: ExploringAgent, env: gym.Env[Any, Any], limit: int | None) -> None:

@@ -95,6 +95,7 @@ class Problem:
             observation_space=self.observation_space,
             state_limits=self.state_limits,
             periodic=self.periodic,
+            outside="keep",
         )
 
 

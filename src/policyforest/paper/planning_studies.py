@@ -80,7 +80,7 @@ def plan_and_evaluate(
     seed: int,
     *,
     problem: str,
-    samples: dict[str, int],
+    samples: dict[str, Any],
     episodes: int,
     make: Callable[[], gym.Env[Any, Any]] | None = None,
     periodic: Mapping[int, tuple[float, float]] | None = None,

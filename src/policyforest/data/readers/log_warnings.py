@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from policyforest._support.formulas import Expression
+from policyforest.data.excursions import looks_like_time_limit
 from policyforest.data.readers.log_contents import LogContents
 
 ANGLE_NAMES = re.compile(
@@ -145,11 +146,11 @@ def _bounds(log: LogContents) -> Iterator[Advice]:
 
 
 def _ends(log: LogContents) -> Iterator[Advice]:
-    ended = log.lengths[log.ended]
-    if len(ended) >= 3 and len(set(ended.tolist())) == 1 and ended[0] == log.lengths.max():
+    limit = looks_like_time_limit(log.lengths, log.ended)
+    if limit is not None:
         yield Advice(
             "time-limit",
-            f"all {len(ended)} terminal episodes end after {ended[0]} steps, which looks like a time limit",
+            f"all {int(log.ended.sum())} terminal episodes end after {limit} steps, which looks like a time limit",
             "a time limit is no terminal state: give the column as --truncated in place of --terminal",
         )
     elif "terminal" in log.columns.guessed and str(getattr(log.columns.terminal, "source", "")).lower() in (
