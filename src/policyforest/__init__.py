@@ -5,10 +5,12 @@ from policyforest import executors as executors
 from policyforest import problems as problems
 from policyforest._support.version import __version__
 from policyforest.data.excursions import ObservationWarning
+from policyforest.data.plant import Plant
 from policyforest.data.readers import Columns, Log, LogWarning, as_transitions, read_log, read_transitions
 from policyforest.data.transitions import Transitions
 from policyforest.environments.collection import collect, sample_uniform
 from policyforest.environments.evaluation import Evaluation, evaluate
+from policyforest.environments.known_task import KnownTask
 from policyforest.exploration import (
     DisagreementExploration,
     MultiResolutionExploration,
@@ -54,6 +56,7 @@ __all__ = [
     "GreedyPolicy",
     "Improvement",
     "ImprovementRound",
+    "KnownTask",
     "KnownnessForest",
     "KnownnessLeaves",
     "Log",
@@ -64,6 +67,7 @@ __all__ = [
     "PlannedLearning",
     "PlannedPolicy",
     "PlanningWarning",
+    "Plant",
     "Policy",
     "PolicyInfo",
     "QFunction",

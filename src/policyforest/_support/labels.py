@@ -34,6 +34,24 @@ KNOWN = {
 }
 
 
+_FORMULA_NAMES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "policyforest/InvertedPendulum": (("theta", "omega"), ("u",)),
+    "policyforest/InvertedPendulum6kg": (("theta", "omega"), ("u",)),
+    "policyforest/DoubleIntegrator": (("p", "v"), ("u",)),
+    "policyforest/CarOnTheHill": (("p", "s"), ("u",)),
+    "policyforest/SwingUp": (("theta", "omega"), ("u",)),
+    "Pendulum": (("cos_theta", "sin_theta", "omega"), ("u",)),
+    "MountainCarContinuous": (("p", "v"), ("u",)),
+}
+"""What formulas call the dimensions of well-known problems"""
+
+
+def formula_names(problem: str, n_states: int, n_actions: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What formulas call the dimensions of an environment's id in any version; empty where it is unknown."""
+    states, actions = _FORMULA_NAMES.get(problem.rpartition("-v")[0], ((), ()))
+    return (states, actions) if (len(states), len(actions)) == (n_states, n_actions) else ((), ())
+
+
 STATE_NAMES, ACTION_NAMES = "state_names", "action_names"
 """Where a policy's info keeps the names of the columns that it was learned from"""
 LONGEST = 80

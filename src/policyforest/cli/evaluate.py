@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from policyforest.cli.known_options import KnownOptions
+from policyforest.cli.option_groups import with_option_groups
 from policyforest.cli.output import Json, Seed, print_json, print_pairs, progress
 from policyforest.cli.problem_argument import ProblemName, open_environment
 from policyforest.environments.collection import collect
@@ -20,6 +22,7 @@ from policyforest.policy.policy_files import load
 PolicyFile = Annotated[Path, typer.Argument(metavar="POLICY", help="A .pforest file.")]
 
 
+@with_option_groups
 def evaluate(
     policy: PolicyFile,
     problem: ProblemName = None,
@@ -29,6 +32,8 @@ def evaluate(
         int | None, typer.Option(help="The longest episode, if shorter than the problem's own limit.")
     ] = None,
     discount: Annotated[float, typer.Option(help="1 sums the rewards as they are.")] = 1.0,
+    *,
+    known: KnownOptions,
     json: Json = False,
 ) -> None:
     """Play episodes of a saved policy.
@@ -39,7 +44,7 @@ def evaluate(
     name = problem or id_from_file(str(policy), learned.info.problem or "")
     if not name:
         raise ValueError("PROBLEM: is missing, must be given because the policy does not name one")
-    environment = open_environment(name)
+    environment = known.applied(open_environment(name))
     try:
         with progress(quiet=json) as shown:
             shown.stage(f"playing {episodes} episodes")

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from policyforest._support.arguments import whole_number
+from policyforest.cli.known_options import KnownOptions
 from policyforest.cli.option_groups import with_option_groups
 from policyforest.cli.output import (
     Discount,
@@ -71,6 +72,7 @@ def explore(
     problem: Annotated[str, typer.Argument(metavar="PROBLEM", help=PROBLEM_HELP)],
     *,
     run_options: RunOptions,
+    known: KnownOptions,
     selection: SelectionOptions,
     tensorboard: Annotated[Path | None, typer.Option(help="A folder for TensorBoard's scalars.")] = None,
     seed: Seed = 0,
@@ -80,7 +82,7 @@ def explore(
     """Explore PROBLEM from nothing, and keep the best of several policies learned from what was seen."""
     selection.check()
     whole_number("--episodes", run_options.episodes, at_least=1)
-    with closing(open_environment(problem)) as env:
+    with closing(known.applied(open_environment(problem))) as env:
         explorer = _open(env, problem, run_options, seed, jobs)
         if explorer.n_episodes and not json:
             note(f"{run_options.run_dir} holds {explorer.n_episodes} episodes, the run goes on")
@@ -88,7 +90,7 @@ def explore(
         _play(explorer, run_options.episodes, tensorboard, quiet=json)
         best = _best_policy(explorer, selection, quiet=json)
         told = {"explored_by": run_options.agent, "explored_episodes": explorer.n_episodes}
-        best = with_problem(best, named_problem(problem).id, **told)
+        best = with_problem(best, named_problem(problem).id, **told, **known.told())
         best.save(selection.output)
         judged = evaluate(best, env, episodes=EVALUATION_EPISODES, seed=seed + 1)
     report = {"problem": best.info.problem, "agent": run_options.agent, "seed": seed}

@@ -17,6 +17,7 @@ from policyforest.data.readers import read_log
 from policyforest.data.transitions import Transitions
 from policyforest.environments.collection import collect, sample_uniform
 from policyforest.environments.episodes import Environment
+from policyforest.environments.known_task import known_task
 from policyforest.environments.named_problems import named_problem
 
 # Whichever comes first, where nothing is said.
@@ -65,16 +66,21 @@ def take_samples(
     if options.data:
         _refuse_with_data(options)
         return _read(options.data, reading, quiet)
+    reading = dict(reading)
+    known = {name: reading.pop(name, None) for name in ("reward", "terminal")}
     _refuse_without_data(reading)
     if not problem:
         raise ValueError("PROBLEM: is missing, must be given without --data")
     if options.samples is not None and options.by_episodes:
         raise ValueError("--samples: goes with neither --episodes nor --steps, must stand alone")
-    environment = open_environment(problem)
+    environment = known_task(open_environment(problem), **known)
+    told = {name: formula for name, formula in known.items() if formula is not None}
     try:
         if options.samples is not None or (named_problem(problem).sampling == "uniform" and not options.by_episodes):
-            return _draw_uniformly(environment, options, seed)
-        return _play_episodes(environment, options, seed)
+            data, origin = _draw_uniformly(environment, options, seed)
+        else:
+            data, origin = _play_episodes(environment, options, seed)
+        return data, origin | told
     finally:
         environment.close()
 
@@ -110,7 +116,10 @@ def _read(data: list[str], reading: dict[str, Any], quiet: bool) -> tuple[Transi
             note(str(warning))
     names = {role: [c.name for c in log.description.columns if c.role == role] for role in ("state", "action")}
     files = ", ".join(Path(d).name for d in data)
-    return log.transitions, {"data": files, STATE_NAMES: names["state"], ACTION_NAMES: names["action"]}
+    told = {"data": files, STATE_NAMES: names["state"], ACTION_NAMES: names["action"]}
+    plant = log.transitions.plant
+    known = {"reward": plant.reward, "terminal": plant.terminal}
+    return log.transitions, told | {name: text for name, text in known.items() if text is not None}
 
 
 def _refuse_without_data(reading: dict[str, Any]) -> None:

@@ -23,6 +23,7 @@ from policyforest._support.arguments import Array
 from policyforest._support.extras import import_extra
 from policyforest._support.files import replacing
 from policyforest._support.spaces import box_from_json, box_to_json
+from policyforest.data.plant import Plant
 from policyforest.data.transitions import Transitions
 
 TRANSITIONS_FORMAT = "policyforest transitions"
@@ -91,6 +92,7 @@ def _metadata(data: Transitions) -> str:
             "action_space": box_to_json(data.action_space),
             "state_limits": [[repr(side) for side in row] for row in data.state_limits.tolist()],
             "periodic": {str(d): [repr(side) for side in turn] for d, turn in data.periodic.items()},
+            "plant": data.plant.settings(),
         }
     )
 
@@ -107,6 +109,7 @@ def _transitions(metadata: str, arrays: Mapping[str, Array]) -> Transitions:
         action_space=box_from_json("action_space", content["action_space"]),
         state_limits=[[float(side) for side in row] for row in content["state_limits"]],
         periodic={int(d): (float(low), float(high)) for d, (low, high) in dict(content["periodic"]).items()},
+        plant=Plant.from_settings(content.get("plant", {})),
         outside="keep",  # the warning was given when the samples were made
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,6 +16,8 @@ from policyforest._support.arguments import Floats, box_array, finite_array, one
 from policyforest._support.spaces import bounds, require_actions, require_observations
 from policyforest.data import excursions
 from policyforest.data.excursions import EXCURSIONS, Excursions
+from policyforest.data.known_functions import known_ends, known_rewards
+from policyforest.data.plant import KnownFunction, Plant
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -49,6 +51,7 @@ class Transitions:
     | `episodes` | (N,) | the number of the episode that a sample belongs to |
     | `state_limits` | (dS, 2) | the box of the states that are not terminal; sides may be infinite |
     | `periodic` | | state dimension → (low, high) where it is an angle: high is low again |
+    | `plant` | | what is known besides: names of the columns, a reward or an end as a formula |
 
     Without `observation_space` the states are unbounded; without `state_limits` they are those of the space;
     without `episodes` a new one begins after a terminal sample and wherever a state is not the next state of
@@ -66,6 +69,7 @@ class Transitions:
     action_space: Box
     state_limits: Floats
     periodic: Periodic
+    plant: Plant
 
     def __init__(
         self,
@@ -81,6 +85,7 @@ class Transitions:
         state_limits: npt.ArrayLike | None = None,
         periodic: Periodic | None = None,
         outside: Excursions = "warn",
+        plant: Plant | None = None,
     ) -> None:
         one_of("outside", outside, EXCURSIONS)
         set_field = object.__setattr__.__get__(self)
@@ -104,6 +109,7 @@ class Transitions:
         limits = bounds(self.observation_space) if state_limits is None else state_limits
         set_field("state_limits", _frozen(box_array("state_limits", limits, n_state)))
         set_field("periodic", _angles(periodic or {}, n_state))
+        set_field("plant", (plant or Plant()).named(n_state, self.actions.shape[1]))
         self._check_ranges(outside)
 
     @classmethod
@@ -116,6 +122,7 @@ class Transitions:
         state_limits: npt.ArrayLike | None = None,
         periodic: Periodic | None = None,
         outside: Excursions = "warn",
+        plant: Plant | None = None,
     ) -> Transitions:
         """The samples of episodes, which are numbered from 0 in their order."""
         if not episodes:
@@ -135,6 +142,7 @@ class Transitions:
             state_limits=state_limits,
             periodic=periodic,
             outside=outside,
+            plant=plant,
         )
 
     def __len__(self) -> int:
@@ -212,7 +220,29 @@ class Transitions:
 
         return load_transitions(path)
 
-    def _with_rows(self, rows: Mapping[str, Any]) -> Transitions:
+    def with_known(self, reward: KnownFunction | None = None, terminal: KnownFunction | None = None) -> Transitions:
+        """The same steps under a reward or an end that is known: a formula over named columns of (s, a, s') or a
+        function of rows. Learners use it exactly, in place of what they would learn of it.
+
+        A terminal sample whose next state is not in the data (it repeats the state) stays terminal."""
+        if reward is None and terminal is None:
+            return self
+        known = replace(
+            self.plant,
+            reward=self.plant.reward if reward is None else reward,
+            terminal=self.plant.terminal if terminal is None else terminal,
+        )
+        known = known.named(self.states.shape[1], self.actions.shape[1])
+        rows: dict[str, Any] = {name: getattr(self, name) for name in ROW_FIELDS}
+        steps = (self.states, self.actions, self.next_states)
+        if (ends := known.function("terminal")) is not None and terminal is not None:
+            unknown = self.terminals & (self.next_states == self.states).all(axis=1)
+            rows["terminals"] = known_ends(ends, *steps) | unknown
+        if (paid := known.function("reward")) is not None and reward is not None:
+            rows["rewards"] = known_rewards(paid, *steps)
+        return self._with_rows(rows, known)
+
+    def _with_rows(self, rows: Mapping[str, Any], plant: Plant | None = None) -> Transitions:
         """Other samples of the same problem."""
         return Transitions(
             **rows,
@@ -221,6 +251,7 @@ class Transitions:
             state_limits=self.state_limits,
             periodic=self.periodic,
             outside="keep",
+            plant=plant or self.plant,
         )
 
     def _living(self) -> Floats:
@@ -285,7 +316,7 @@ def _require_shape(name: str, array: npt.NDArray[Any], shape: tuple[int, ...]) -
 
 
 def _require_same_problem(first: Transitions, part: Transitions, i: int) -> None:
-    for field in ("observation_space", "action_space", "periodic"):
+    for field in ("observation_space", "action_space", "periodic", "plant"):
         ours, theirs = getattr(first, field), getattr(part, field)
         if ours != theirs:
             raise ValueError(f"parts[{i}].{field}: is {theirs}, must be {ours} as in parts[0]")

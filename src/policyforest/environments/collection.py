@@ -11,6 +11,7 @@ from gymnasium.utils.seeding import np_random
 from policyforest._support.arguments import Floats, box_array, one_of, whole_number
 from policyforest._support.spaces import bounds
 from policyforest.data.excursions import EXCURSIONS, Excursions, warn_time_limit
+from policyforest.data.plant import KnownFunction
 from policyforest.data.transitions import Transitions
 from policyforest.environments.episodes import (
     LARGEST_BLOCK,
@@ -21,6 +22,7 @@ from policyforest.environments.episodes import (
     random_streams,
     uniform_actions,
 )
+from policyforest.environments.known_task import known_task
 from policyforest.environments.problems.native import NativeProblem
 
 
@@ -34,6 +36,8 @@ def collect(
     max_steps: int | None = None,
     periodic: Mapping[int, tuple[float, float]] | None = None,
     outside: Excursions = "warn",
+    reward: KnownFunction | None = None,
+    terminal: KnownFunction | None = None,
 ) -> Transitions:
     """Plays episodes and returns their samples.
 
@@ -49,6 +53,8 @@ def collect(
             an attribute of that name.
         outside: Observations outside of their declared box are kept with one warning ("warn"), refused ("raise") or
             kept without ("keep").
+        reward: A known reward in place of the environment's, as in `KnownTask`: a formula or a function of rows.
+        terminal: The same for terminal steps.
     """
     one_of("outside", outside, EXCURSIONS)
     if episodes is None and steps is None:
@@ -57,7 +63,7 @@ def collect(
     left = None if steps is None else whole_number("steps", steps, at_least=1)
     seed = whole_number("seed", seed, at_least=0)
     with opened(env) as made:
-        player = EpisodePlayer(made, policy, max_steps)
+        player = EpisodePlayer(known_task(made, reward, terminal), policy, max_steps)
         return _transitions(player, _played(player, seed, most_episodes, left), periodic, outside)
 
 
@@ -99,6 +105,7 @@ def sample_uniform(
             observation_space=player.observation_space,
             state_limits=player.told("state_limits"),
             periodic=player.told("periodic"),
+            plant=player.plant,
         )
 
 
@@ -119,6 +126,7 @@ def _transitions(
         state_limits=player.told("state_limits"),
         periodic=player.told("periodic") if periodic is None else periodic,
         outside=outside,
+        plant=player.plant,
     )
 
 

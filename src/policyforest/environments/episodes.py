@@ -25,6 +25,8 @@ import policyforest._core as _core
 from policyforest._support.arguments import Floats, whole_number
 from policyforest._support.spaces import bounds, check_fit, require_actions, require_observations
 from policyforest.data.excursions import ObservationWarning
+from policyforest.data.plant import Plant
+from policyforest.environments.known_task import environment_plant
 from policyforest.environments.problems.native import NativeProblem
 
 # Steps that the core plays before it comes back, at first and at most: random numbers are drawn ahead for all
@@ -74,6 +76,11 @@ class EpisodePlayer:
         inside = self.env.unwrapped
         unchanged = inside.observation_space == self.observation_space
         return getattr(inside, attribute, None) if unchanged else None
+
+    @property
+    def plant(self) -> Plant:
+        """What is known of the system besides what it shows."""
+        return environment_plant(self.env)
 
     @property
     def native(self) -> bool:

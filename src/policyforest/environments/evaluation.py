@@ -10,7 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from policyforest._support.arguments import Floats, real_number, whole_number
+from policyforest.data.plant import KnownFunction
 from policyforest.environments.episodes import Environment, Episode, EpisodePlayer, opened
+from policyforest.environments.known_task import known_task
 
 NORMAL_975 = 1.959963984540054
 
@@ -79,6 +81,8 @@ def evaluate(
     seed: int = 1,
     max_steps: int | None = None,
     discount: float = 1.0,
+    reward: KnownFunction | None = None,
+    terminal: KnownFunction | None = None,
 ) -> Evaluation:
     """Plays `episodes` episodes of a policy and returns what they were worth.
 
@@ -89,6 +93,8 @@ def evaluate(
         seed: The same seed gives the same starts and the same noise, whatever the policy.
         max_steps: The longest episode, if shorter than the environment's own time limit.
         discount: The default of 1 sums the rewards without discount, as the paper's figures do.
+        reward: A known reward in place of the environment's, as in `KnownTask`.
+        terminal: The same for terminal steps.
     """
     if policy is None:
         raise TypeError("policy: is None, must be a policy (collect draws random actions)")
@@ -98,7 +104,7 @@ def evaluate(
     if discount > 1.0:
         raise ValueError(f"discount: is {discount}, must be at least 0 and at most 1")
     with opened(env) as made:
-        player = EpisodePlayer(made, policy, max_steps)
+        player = EpisodePlayer(known_task(made, reward, terminal), policy, max_steps)
         played = [player.play(seed, e) for e in range(episodes)]
         player.check_seed(seed, played[0].states[0], stacklevel=2)
     return Evaluation(

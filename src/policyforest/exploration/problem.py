@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from policyforest._support.arguments import Floats, box_array
 from policyforest._support.spaces import bounds, box_from_json, box_to_json, require_actions, require_observations
+from policyforest.data.plant import Plant
 from policyforest.data.transitions import Transitions
 from policyforest.environments.episodes import Episode, EpisodePlayer
 
@@ -28,6 +29,8 @@ class Problem:
     id: str = ""
     env_kwargs: Mapping[str, Any] = field(default_factory=dict)
     """What `gymnasium.make` was given besides the id"""
+    plant: Plant = field(default_factory=Plant)
+    """Names of the columns, and a reward or an end that is known"""
 
     @classmethod
     def of_spaces(
@@ -62,11 +65,13 @@ class Problem:
         player = EpisodePlayer(env, None)
         limits, periodic = player.told("state_limits"), player.told("periodic")
         problem = cls.of_spaces(player.observation_space, player.action_space, limits, periodic)
+        problem = replace(problem, plant=player.plant)
         return problem if env.spec is None else replace(problem, id=env.spec.id, env_kwargs=_kwargs(env.spec))
 
     def settings(self) -> dict[str, Any]:
         """Plain data."""
-        return {
+        known = {} if self.plant.reward is None and self.plant.terminal is None else {"plant": self.plant.settings()}
+        return known | {
             "id": self.id,
             "env_kwargs": dict(self.env_kwargs),
             "observation_space": box_to_json(self.observation_space),
@@ -85,7 +90,8 @@ class Problem:
             {int(d): (float(lo), float(hi)) for d, (lo, hi) in content["periodic"].items()},
             str(content["id"]),
         )
-        return replace(problem, env_kwargs=dict(content["env_kwargs"]))
+        plant = Plant.from_settings(content.get("plant", {}))
+        return replace(problem, env_kwargs=dict(content["env_kwargs"]), plant=plant)
 
     def transitions(self, episodes: list[Episode]) -> Transitions:
         """The samples of episodes."""
@@ -96,6 +102,7 @@ class Problem:
             state_limits=self.state_limits,
             periodic=self.periodic,
             outside="keep",
+            plant=self.plant,
         )
 
 

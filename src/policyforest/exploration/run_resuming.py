@@ -10,6 +10,7 @@ import gymnasium as gym
 
 from policyforest._support.files import differences
 from policyforest.environments.episodes import id_from_file
+from policyforest.environments.known_task import known_task
 from policyforest.exploration.agent_settings import agent_arguments
 from policyforest.exploration.exploring_agent import ExploringAgent
 from policyforest.exploration.problem import Problem
@@ -37,6 +38,7 @@ def resume(
             _require_same(run, ExploringAgent(problem, **arguments).settings(), expected)
         if env is None and problem.id:
             env = gym.make(id_from_file(str(run.path), problem.id), **problem.env_kwargs)
+            env = known_task(env, problem.plant.reward, problem.plant.terminal)
         if env is not None:
             _require_same(run, problem.settings(), Problem.of_env(env).settings(), "problem.")
         agent = ExploringAgent(problem if env is None else env, **arguments)

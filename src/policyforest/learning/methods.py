@@ -23,6 +23,7 @@ from gymnasium.spaces import Box
 from numpy.typing import ArrayLike
 
 from policyforest._support.arguments import Floats, one_of
+from policyforest.data.plant import KnownFunction
 from policyforest.data.transitions import Transitions
 from policyforest.environments.named_problems import named_problem
 from policyforest.learning.fitted_policy import FittedPolicyForest
@@ -75,6 +76,8 @@ class Learner:
 
     Args:
         method: One of `METHODS`.
+        reward: A known reward, as in `PlannedLearning`; None: what the plant of the samples knows.
+        terminal: The same for terminal steps.
         problem: A short name or an id; it names the policy, and sets the discount where none is given.
         preset: "paper" for the settings of the paper, None for the defaults.
         seed: The seed of the forests.
@@ -97,6 +100,8 @@ class Learner:
     checkpoint_dir: str | os.PathLike[str] | None = None
     baseline: Any = None
     stage: Callable[[str], None] | None = None
+    reward: KnownFunction | None = None
+    terminal: KnownFunction | None = None
 
     def __post_init__(self) -> None:
         one_of("method", self.method, METHODS)
@@ -111,6 +116,7 @@ class Learner:
 
     def fit(self, data: Transitions, q: QFunction | None = None) -> Learned:
         """Learns from samples; a Q function that the same settings gave before is not learned again."""
+        data = data.with_known(self.reward, self.terminal)
         if self.method == "plan":
             learned = self._fit_planned(data)
         else:

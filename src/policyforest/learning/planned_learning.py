@@ -18,12 +18,12 @@ import numpy as np
 from policyforest._support.arguments import real_number, seed_number
 from policyforest._support.blas import one_blas_thread
 from policyforest._support.settings import HOW
+from policyforest.data.plant import KnownFunction
 from policyforest.data.readers.datasets import as_transitions
 from policyforest.data.transitions import Transitions
 from policyforest.learning.contest import CandidateValue, Contest
 from policyforest.learning.dynamics.dynamics_forest import DynamicsForest
 from policyforest.learning.dynamics.dynamics_model import DynamicsModel
-from policyforest.learning.dynamics.known_functions import Known
 from policyforest.learning.fitted_policy import FittedPolicyForest
 from policyforest.learning.fitted_q import FittedQIteration
 from policyforest.learning.improvement.policy_search import Improvement
@@ -56,7 +56,8 @@ class PlannedLearning:
     Args:
         discount: gamma, in [0, 1).
         baseline: A controller that is there already, with ``act_batch``; the result is not worse in the model.
-        reward: A known reward function of rows (states, actions, next_states), instead of a learned one.
+        reward: A known reward instead of a learned one: a formula over named columns of (s, a, s'), or a function of
+            rows (states, actions, next_states).
         terminal: The same for terminal steps.
         random_state: The seed.
         n_jobs: Threads; the result does not depend on them.
@@ -65,8 +66,8 @@ class PlannedLearning:
 
     discount: float = 0.98
     baseline: Any = None
-    reward: Known | None = None
-    terminal: Known | None = None
+    reward: KnownFunction | None = None
+    terminal: KnownFunction | None = None
     random_state: int | np.random.Generator | None = 0
     n_jobs: int | None = 1
     callback: Callable[[str], None] | None = field(default=None, repr=False, metadata=HOW)
@@ -79,10 +80,10 @@ class PlannedLearning:
     @one_blas_thread
     def fit(self, data: Transitions | Any) -> PlannedPolicy:
         """Learns from Transitions, or from a dataset that `as_transitions` knows."""
-        samples = as_transitions(data)
+        samples = as_transitions(data).with_known(self.reward, self.terminal)
         seed = seed_number("random_state", self.random_state)
         self._tell("learning the model")
-        model = DynamicsForest(self.reward, self.terminal, random_state=seed, n_jobs=self.n_jobs).fit(samples)
+        model = DynamicsForest(random_state=seed, n_jobs=self.n_jobs).fit(samples)
         if not model.is_good:
             return self._without_model(samples, model, seed)
         contest = Contest(
@@ -122,8 +123,8 @@ def learn(
     *,
     discount: float = 0.98,
     baseline: Any = None,
-    reward: Known | None = None,
-    terminal: Known | None = None,
+    reward: KnownFunction | None = None,
+    terminal: KnownFunction | None = None,
     random_state: int | np.random.Generator | None = 0,
     n_jobs: int | None = 1,
 ) -> Any:
@@ -133,7 +134,8 @@ def learn(
         data: Transitions, or a dataset that `as_transitions` knows.
         discount: gamma, in [0, 1).
         baseline: A controller that is there already; the result is not worse in the model.
-        reward: A known reward function of rows (states, actions, next_states), instead of a learned one.
+        reward: A known reward instead of a learned one: a formula such as ``"-(theta**2) - 0.1*u**2"`` over named
+            columns of (s, a, s'), or a function of rows (states, actions, next_states).
         terminal: The same for terminal steps.
         random_state: The seed.
         n_jobs: Threads; the result does not depend on them.

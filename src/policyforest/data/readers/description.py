@@ -102,8 +102,8 @@ def describe_log(log: LogContents) -> Description:
 def describe_transitions(data: Transitions, files: Sequence[str]) -> Description:
     """The description of samples that were saved as such."""
     lengths = np.unique(data.episodes, return_counts=True)[1]
-    named = [("state", f"state_{d}", column) for d, column in enumerate(data.states.T)]
-    named += [("action", f"action_{d}", column) for d, column in enumerate(data.actions.T)]
+    named = [("state", name, column) for name, column in zip(data.plant.state_names, data.states.T, strict=True)]
+    named += [("action", name, column) for name, column in zip(data.plant.action_names, data.actions.T, strict=True)]
     return Description(
         files=tuple(files),
         formats=("transitions",),
@@ -114,9 +114,9 @@ def describe_transitions(data: Transitions, files: Sequence[str]) -> Description
         n_terminal=int(data.terminals.sum()),
         terminal_share=float(data.terminals.sum() / len(lengths)),
         columns=tuple(_range(role, name, values) for role, name, values in named),
-        reward="reward",
+        reward=data.plant.reward if isinstance(data.plant.reward, str) else "reward",
         reward_range=(float(data.rewards.min()), float(data.rewards.max())),
-        terminal="terminal",
+        terminal=data.plant.terminal if isinstance(data.plant.terminal, str) else "terminal",
         period=None,
         jitter=None,
         resampled_to=None,

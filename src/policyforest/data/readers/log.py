@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ParamSpec, Unpack
 
@@ -20,6 +20,7 @@ from policyforest.data.readers.csv_files import read_csv
 from policyforest.data.readers.description import Description, LogWarning, describe_log, describe_transitions
 from policyforest.data.readers.log_contents import LogPart, log_contents
 from policyforest.data.readers.log_files import PathLike, log_files, shown_path
+from policyforest.data.readers.log_plant import log_plant
 from policyforest.data.readers.minari_files import read_minari
 from policyforest.data.readers.parquet_files import read_parquet
 from policyforest.data.readers.parquet_process import ParquetProcess
@@ -192,14 +193,17 @@ def _steps(
 
 
 def _saved(files: list[tuple[str, str]], wanted: Columns) -> Log:
+    reward, terminal = wanted.reward, wanted.terminal
+    wanted = replace(wanted, reward=None, terminal=None)  # formulas for these are judged on the samples
     others = [name for name, kind in files if kind != "transitions"]
     if others:
         raise ValueError(f"path: {others[0]} is a log and {files[0][0]} holds transitions, must be of one kind")
     if wanted != Columns():
         raise ValueError(
-            f"{files[0][0]}: holds transitions, whose columns are known; state, action, … must be left out"
+            f"{files[0][0]}: holds transitions, whose columns are known; state, action, … must be left out, "
+            "except for a reward and a terminal formula over known names"
         )
-    data = Transitions.concatenate([load_transitions(name) for name, _ in files])
+    data = Transitions.concatenate([load_transitions(name) for name, _ in files]).with_known(reward, terminal)
     return Log(describe_transitions(data, [name for name, _ in files]), data)
 
 
@@ -224,6 +228,7 @@ def _transitions(parts: Sequence[LogPart], actions: Box, angles: Sequence[str]) 
         action_space=actions,
         observation_space=first.observation_space,
         periodic={names.index(name): sides for name, sides in (told | dict.fromkeys(angles, FULL_TURN)).items()},
+        plant=log_plant(parts[0].columns),
     )
 
 

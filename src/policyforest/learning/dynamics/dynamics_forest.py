@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from policyforest._support.angles import difference
 from policyforest._support.arguments import Floats, seed_number, whole_number
 from policyforest._support.blas import one_blas_thread
+from policyforest.data.known_functions import Known, known_ends, known_rewards
+from policyforest.data.plant import KnownFunction
 from policyforest.data.transitions import Transitions
 from policyforest.learning.dynamics.choice import Choice, HeldOut, choose
 from policyforest.learning.dynamics.dynamics_model import GOOD_SCORE, DynamicsModel, RewardModel
 from policyforest.learning.dynamics.ends import fit_end
-from policyforest.learning.dynamics.known_functions import Known, known_ends, known_rewards
 from policyforest.learning.dynamics.noise import observed_noise
 from policyforest.learning.dynamics.regression import ModelInputs, OutputKind
 from policyforest.learning.dynamics.structure import Structure, find_structure
@@ -31,7 +32,8 @@ class DynamicsForest:
     leaves of what that leaves, chosen by cross-validation with preference for the simpler one.
 
     Args:
-        reward: A function of rows (states, actions, next_states) that is used instead of a learned reward.
+        reward: A formula over named columns of (s, a, s'), or a function of rows (states, actions, next_states), that
+            is used instead of a learned reward; None: what the `plant` of the samples knows.
         terminal: The same for terminal steps.
         exogenous: State dimensions that the system does not influence (set points, disturbances); None: found.
         n_estimators: Trees of the forests of the whole model; members of the ensemble have fewer.
@@ -39,8 +41,8 @@ class DynamicsForest:
         n_jobs: Threads; the result does not depend on them.
     """
 
-    reward: Known | None = None
-    terminal: Known | None = None
+    reward: KnownFunction | None = None
+    terminal: KnownFunction | None = None
     exogenous: tuple[int, ...] | None = None
     n_estimators: int = 25
     random_state: int | np.random.Generator | None = 0
@@ -50,7 +52,8 @@ class DynamicsForest:
     def fit(self, transitions: Transitions) -> DynamicsModel:
         """Learns the change of state, the reward and the end of a step."""
         data, seed = transitions, seed_number("random_state", self.random_state)
-        self._check(data)
+        known = self._known(data)
+        self._check(data, *known)
         structure = find_structure(data, seed, self.exogenous or ())
         held_out = HeldOut.of(data.episodes, seed)
         inputs = _inputs(data, structure)
@@ -66,12 +69,18 @@ class DynamicsForest:
         end = fit_end(data, inputs, held_out.fold, seed, self.n_jobs)
         return DynamicsModel(
             data, structure, inputs, targets, tuple(choices), reward, end, residuals, spread, exogenous, seed,
-            self.n_estimators, self.n_jobs, self.reward, self.terminal,
+            self.n_estimators, self.n_jobs, *known,
         )  # fmt: skip
 
-    def _check(self, data: Transitions) -> None:
+    def _known(self, data: Transitions) -> tuple[Known | None, Known | None]:
+        """The reward and the end that are known, by this learner or by the plant."""
         if not isinstance(data, Transitions):
             raise TypeError(f"transitions: is {data!r}, must be Transitions")
+        reward, terminal = self.reward or data.plant.reward, self.terminal or data.plant.terminal
+        plant = replace(data.plant, reward=reward, terminal=terminal)
+        return plant.function("reward"), plant.function("terminal")
+
+    def _check(self, data: Transitions, reward: Known | None, terminal: Known | None) -> None:
         whole_number("n_estimators", self.n_estimators, at_least=1)
         for d in self.exogenous or ():
             whole_number("exogenous", d, at_least=0, at_most=data.states.shape[1] - 1)
@@ -80,10 +89,10 @@ class DynamicsForest:
             if largest > LARGEST:
                 raise ValueError(f"{name}: holds a number of size {largest:g}, at most {LARGEST:g} is allowed")
         steps = (data.states, data.actions, data.next_states)
-        if self.reward is not None:
-            known_rewards(self.reward, *steps)
-        if self.terminal is not None:
-            known_ends(self.terminal, *steps)
+        if reward is not None:
+            known_rewards(reward, *steps)
+        if terminal is not None:
+            known_ends(terminal, *steps)
 
     def _reward(self, data: Transitions, held_out: HeldOut, seed: int) -> RewardModel:
         """The reward of steps that go on, over (s, a) or (s', a): whichever predicts better."""

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 import policyforest._core as _core
 from policyforest._support.arguments import Floats, seed_number, whole_number
 from policyforest._support.spaces import bounds
+from policyforest.data.known_functions import Known, known_ends, known_rewards
 from policyforest.data.transitions import Transitions
 from policyforest.forest.growth_rules import period_rows
 from policyforest.learning.dynamics.choice import Choice, HeldOut
 from policyforest.learning.dynamics.edge import Edge, find_edge
 from policyforest.learning.dynamics.ends import EndModel
-from policyforest.learning.dynamics.known_functions import Known, known_ends, known_rewards
 from policyforest.learning.dynamics.open_loop import open_loop_scores
 from policyforest.learning.dynamics.regression import FittedOutput, ModelInputs, fit_output
 from policyforest.learning.dynamics.structure import Structure
@@ -240,4 +240,5 @@ class DynamicsModel:
         return Transitions(
             states, actions, rewards, next_states, terminals, np.arange(n), action_space=data.action_space,
             observation_space=data.observation_space, state_limits=data.state_limits, periodic=data.periodic,
+            plant=data.plant, outside="keep",
         )  # fmt: skip

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 import policyforest._core as _core
 from policyforest._support.arguments import Floats, threads
 from policyforest._support.spaces import bounds
+from policyforest.data.known_functions import known_ends, known_rewards
 from policyforest.learning.dynamics.dynamics_model import DynamicsModel
 from policyforest.learning.dynamics.edge import Edge
-from policyforest.learning.dynamics.known_functions import known_ends, known_rewards
 
 Streams = NDArray[np.uint32]
 # A rollout whose chance to be still alive is below this has ended; the core has the same number.
