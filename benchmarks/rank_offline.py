@@ -69,7 +69,7 @@ def true_return(problem: str, policy: pf.Policy, starts: np.ndarray | None, disc
         return pf.evaluate(policy, environment_id(problem), episodes=10, seed=seed, discount=discount).mean
     env = gym.make(environment_id(problem)).unwrapped
     noise = env.draw_noise(np.random.default_rng(seed), LONGEST)
-    rewards = [env.system.play(policy.controller, state, noise)[2] for state in starts]
+    rewards = [env.system.play(policy.native, state, noise)[2] for state in starts]
     return float(np.mean([r @ discount ** np.arange(len(r)) for r in rewards]))
 
 

@@ -104,6 +104,19 @@ void set_edge(LearnedModel& self, Rows2 box, Vector margin, bool ends, double va
   self.leaving_reward = reward;
 }
 
+// Rows (low, high, rate, dead, step, first, last, steps), the dimensions of last actions, and pairs of copies.
+void set_signals(LearnedModel& self, Rows2 actuators, Sizes before,
+                 const std::vector<std::tuple<std::size_t, std::size_t>>& copies) {
+  if (actuators.shape(1) != 8 || actuators.shape(0) != before.size())
+    throw std::invalid_argument("actuators: must have eight columns, and one last action each");
+  self.actuators.clear();
+  self.copies.clear();
+  for (std::size_t j = 0; j < actuators.shape(0); ++j)
+    self.actuators.push_back({actuators(j, 0), actuators(j, 1), actuators(j, 2), actuators(j, 3), actuators(j, 4),
+                              actuators(j, 5), actuators(j, 6), actuators(j, 7), before[j]});
+  for (const auto& [dimension, source] : copies) self.copies.push_back({dimension, source});
+}
+
 void require_columns(const char* name, std::size_t columns, std::size_t wanted) {
   if (columns != wanted)
     throw std::invalid_argument(std::string(name) + ": has " + std::to_string(columns) + " columns, must have " +
@@ -198,6 +211,7 @@ void register_learned_model(nb::module_& m) {
            nb::arg("group"), nb::arg("of_next"), nb::arg("low"), nb::arg("high"))
       .def("set_end", &set_end, nb::arg("kind"), nb::arg("thresholds"), nb::arg("chance").none(), nb::arg("reward"))
       .def("set_noise", &set_noise, nb::arg("residuals"), nb::arg("spread").none())
+      .def("set_signals", &set_signals, nb::arg("actuators"), nb::arg("before"), nb::arg("copies"))
       .def("set_edge", &set_edge, nb::arg("box"), nb::arg("margin"), nb::arg("ends"), nb::arg("value"),
            nb::arg("reward"))
       .def("check", &LearnedModel::check)

@@ -3,7 +3,9 @@
 from policyforest import baselines as baselines  # registers their methods and kinds of policies
 from policyforest import executors as executors
 from policyforest import problems as problems
+from policyforest._support.signals import Actuators, Signals
 from policyforest._support.version import __version__
+from policyforest.data.delay import DelayEvidence, DelaySearch, find_delay
 from policyforest.data.excursions import ObservationWarning
 from policyforest.data.plant import Plant
 from policyforest.data.readers import Columns, Log, LogWarning, as_transitions, read_log, read_transitions
@@ -11,6 +13,7 @@ from policyforest.data.transitions import Transitions
 from policyforest.environments.collection import collect, sample_uniform
 from policyforest.environments.evaluation import Evaluation, evaluate
 from policyforest.environments.known_task import KnownTask
+from policyforest.environments.limited_actuators import DelayedActions, LimitedActuators
 from policyforest.exploration import (
     DisagreementExploration,
     MultiResolutionExploration,
@@ -31,6 +34,7 @@ from policyforest.learning.offline_evaluation import CoverageWarning, OfflineEva
 from policyforest.learning.planned_learning import PlannedLearning, PlannedPolicy, PlanningWarning, learn
 from policyforest.learning.q_function import QFunction
 from policyforest.learning.q_history import QIteration
+from policyforest.policy.controller import PolicyController
 from policyforest.policy.explanation import Explanation
 from policyforest.policy.greedy_policy import GreedyPolicy
 from policyforest.policy.inspection import ActionRange, Check, Sensitivity
@@ -40,11 +44,15 @@ from policyforest.policy.policy_info import PolicyInfo
 
 __all__ = [
     "ActionRange",
+    "Actuators",
     "BestActions",
     "CandidateValue",
     "Check",
     "Columns",
     "CoverageWarning",
+    "DelayEvidence",
+    "DelaySearch",
+    "DelayedActions",
     "DisagreementExploration",
     "DynamicsForest",
     "DynamicsModel",
@@ -59,6 +67,7 @@ __all__ = [
     "KnownTask",
     "KnownnessForest",
     "KnownnessLeaves",
+    "LimitedActuators",
     "Log",
     "LogWarning",
     "MultiResolutionExploration",
@@ -69,12 +78,14 @@ __all__ = [
     "PlanningWarning",
     "Plant",
     "Policy",
+    "PolicyController",
     "PolicyInfo",
     "QFunction",
     "QIteration",
     "Resampling",
     "RolloutImprovement",
     "Sensitivity",
+    "Signals",
     "Simplification",
     "TrajectoryImprovement",
     "Transitions",
@@ -83,6 +94,7 @@ __all__ = [
     "collect",
     "evaluate",
     "evaluate_offline",
+    "find_delay",
     "grow_forest",
     "learn",
     "load",

@@ -298,6 +298,12 @@ class LearnedModel:
         residuals: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
         spread: RegressorGroup | None,
     ) -> None: ...
+    def set_signals(
+        self,
+        actuators: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        before: Sequence[int],
+        copies: Sequence[tuple[int, int]],
+    ) -> None: ...
     def set_edge(
         self,
         box: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],

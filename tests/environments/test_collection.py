@@ -38,10 +38,10 @@ class StepPolicy:
             box=[[-np.inf, np.inf]] * 2,
         )
         box = np.array([[min(low, high), max(low, high)]])
-        self.controller = _core.Controller([forest._native], box, np.empty((0, 2)))
+        self.native = _core.Controller([forest._native], box, np.empty((0, 2)))
 
     def act(self, state):
-        return self.controller.act(state)
+        return self.native.act(state)
 
 
 class Line(gym.Env):

@@ -99,7 +99,7 @@ def test_rollouts_of_diverging_dynamics_stay_in_the_data():
     data = ANYTHING["unstable dynamics"]()
     model = pf.DynamicsForest(n_estimators=3).fit(data)
     streams = np.arange(N, dtype=np.uint32)
-    controller = start_policy(data).controller
+    controller = start_policy(data).native
     values, visited, _ = model.native.rollouts(controller, data.states, None, streams, 200, 0.99, 0, True, 0.0, True, 1)
     box = model.edge(0.99).box
     assert np.isfinite(values).all()

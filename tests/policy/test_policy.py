@@ -295,7 +295,7 @@ def test_a_policy_does_not_change():
 def test_a_policy_with_another_info_keeps_its_compiled_controller():
     policy = make()
     named = policy.with_info(pf.PolicyInfo("given", problem="Pendulum-v1"))
-    assert named.controller is policy.controller
+    assert named.native is policy.native
     assert (named.info.problem, policy.info.problem) == ("Pendulum-v1", "")
 
 

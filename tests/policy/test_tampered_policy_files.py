@@ -42,7 +42,7 @@ def test_a_newer_version_is_named(tmp_path, saved):
     newer = with_text(saved["linear"], lambda content: content.update(version=7, unheard_of=[1]))
     message = refused(tmp_path / "new.pforest", newer)
     assert "format version 7, which needs a newer policyforest" in message
-    assert f"this one, {pf.__version__}, reads format version 1" in message
+    assert f"this one, {pf.__version__}, reads format version 2" in message
 
 
 CHANGED_TEXTS = {

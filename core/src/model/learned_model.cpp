@@ -20,6 +20,22 @@ constexpr double kSmallestSpread = 1e-3;
 
 }  // namespace
 
+double Actuator::applied(double command, double last_action) const {
+  double u = command;
+  if (dead > 0.0 && u < dead && u > -dead) u = 0.0;
+  if (step > 0.0) {
+    double count = std::clamp(std::floor(u / step + 0.5), first, last);
+    if (rate > 0.0) {
+      const double was = std::floor(last_action / step + 0.5);
+      count = std::clamp(std::clamp(count, was - steps, was + steps), first, last);
+    }
+    u = count * step;
+  } else if (rate > 0.0) {
+    u = std::clamp(u, last_action - rate, last_action + rate);
+  }
+  return std::clamp(u, low, high);
+}
+
 void LearnedModel::check() const {
   require(n_states > 0 && n_actions > 0, "there must be states and actions");
   for (const std::size_t d : inputs) require(d < n_states, "an input is no state dimension");
@@ -35,6 +51,14 @@ void LearnedModel::check() const {
     for (const std::size_t d : relation.sources) require(d < n_states, "a source is no state dimension");
   }
   require(periods.empty() || periods.size() == n_states, "there must be one period per state dimension");
+  require(actuators.empty() || actuators.size() == n_actions, "there must be one actuator per action dimension");
+  for (const auto& a : actuators) {
+    require(a.low <= a.high && a.rate >= 0.0 && a.dead >= 0.0 && a.step >= 0.0, "an actuator has impossible limits");
+    require(a.first <= a.last && a.steps >= 0.0, "an actuator has impossible steps");
+    require(a.rate == 0.0 || a.before < n_states, "an actuator's last action is no state dimension");
+  }
+  for (const auto& c : copies)
+    require(c.dimension < n_states && c.source < n_states + n_actions, "a copy is no dimension");
   for (const auto& c : circles) require(c.radius > 0.0 && std::isfinite(c.radius), "a radius must be positive");
   reward.check("reward");
   require(reward.outputs.size() == 1 && reward.features.n_inputs() == n_states + n_actions, "one reward of (s, a)");
@@ -61,6 +85,7 @@ void LearnedModel::check() const {
 
 void ModelStepper::step(const double* states, const double* actions, const std::uint32_t* residual_rows,
                         std::size_t n, ModelStep& out) {
+  actions = applied(states, actions, n);
   const std::size_t n_states = model_.n_states, n_actions = model_.n_actions, n_used = model_.inputs.size();
   const std::size_t width = n_used + n_actions;
   inputs_.resize(n * width);
@@ -73,9 +98,22 @@ void ModelStepper::step(const double* states, const double* actions, const std::
   model_.dynamics.predict(inputs_.data(), n, outputs_.data());
   const bool noisy = residual_rows != nullptr && model_.n_residuals > 0;
   if (noisy) add_residuals(residual_rows, n);
-  apply_changes(states, n, out);
+  apply_changes(states, actions, n, out);
   rewards(states, actions, n, noisy, out);
   ends(n, out);
+}
+
+const double* ModelStepper::applied(const double* states, const double* actions, std::size_t n) {
+  if (model_.actuators.empty()) return actions;
+  const std::size_t m = model_.n_actions;
+  applied_.resize(n * m);
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < m; ++j) {
+      const Actuator& actuator = model_.actuators[j];
+      const double before = actuator.rate > 0.0 ? states[i * model_.n_states + actuator.before] : 0.0;
+      applied_[i * m + j] = actuator.applied(actions[i * m + j], before);
+    }
+  return applied_.data();
 }
 
 void ModelStepper::add_residuals(const std::uint32_t* residual_rows, std::size_t n) {
@@ -91,7 +129,7 @@ void ModelStepper::add_residuals(const std::uint32_t* residual_rows, std::size_t
   }
 }
 
-void ModelStepper::apply_changes(const double* states, std::size_t n, ModelStep& out) {
+void ModelStepper::apply_changes(const double* states, const double* actions, std::size_t n, ModelStep& out) {
   const std::size_t n_states = model_.n_states, n_outputs = model_.dynamics.outputs.size();
   out.next_states.assign(states, states + n * n_states);
   for (std::size_t i = 0; i < n; ++i) {
@@ -109,6 +147,9 @@ void ModelStepper::apply_changes(const double* states, std::size_t n, ModelStep&
     }
     for (std::size_t d = 0; d < model_.periods.size(); ++d)
       if (model_.periods[d].hi > model_.periods[d].lo) s[d] = wrap(s[d], model_.periods[d]);
+    for (const Copy& copy : model_.copies)
+      s[copy.dimension] = copy.source < n_states ? states[i * n_states + copy.source]
+                                                 : actions[i * model_.n_actions + copy.source - n_states];
   }
   for (const Relation& relation : model_.relations) {
     const std::size_t width = relation.sources.size();

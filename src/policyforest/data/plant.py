@@ -14,6 +14,7 @@ from typing import Any
 
 from policyforest._support.arguments import Floats
 from policyforest._support.formulas import Expression
+from policyforest._support.signals import Signals
 from policyforest.data.known_functions import Known
 
 NEXT = "next_"
@@ -30,12 +31,17 @@ class Plant:
         action_names: One name per action dimension; empty: a0, a1, …
         reward: The reward of a step as a formula or a function of rows, where it is known.
         terminal: The same for terminal steps.
+        signals: How measurements became these states, where they are not the measurements themselves.
+        exogenous: Names of states that the system does not influence (set points, disturbances); None: found from the
+            samples.
     """
 
     state_names: tuple[str, ...] = ()
     action_names: tuple[str, ...] = ()
     reward: KnownFunction | None = field(default=None)
     terminal: KnownFunction | None = field(default=None)
+    signals: Signals | None = field(default=None)
+    exogenous: tuple[str, ...] | None = None
 
     def named(self, n_states: int, n_actions: int) -> Plant:
         """The same plant with a name for every dimension; its formulas are checked."""
@@ -46,6 +52,11 @@ class Plant:
                 raise ValueError(f"{role}: is {names!r}, must hold {count} names")
         if len(set(states + actions)) != len(states) + len(actions):
             raise ValueError(f"state_names, action_names: are {states + actions}, must differ from each other")
+        if self.signals is not None and (self.signals.n_states, len(self.signals.actions)) != (n_states, n_actions):
+            raise ValueError(f"signals: make states of {self.signals.n_states} numbers, must make {n_states}")
+        for name in self.exogenous or ():
+            if name not in states:
+                raise ValueError(f"exogenous: is {name!r}, must be one of {', '.join(states)}")
         full = replace(self, state_names=states, action_names=actions)
         for role in ("reward", "terminal"):
             full.function(role)
@@ -67,7 +78,8 @@ class Plant:
                 text = f"{role}: is a Python function, which no file can hold; write it as a formula to keep it"
                 warnings.warn(text, UserWarning, stacklevel=4)
         plain = {f.name: getattr(self, f.name) for f in fields(self)}
-        return {name: list(v) if isinstance(v, tuple) else v for name, v in plain.items() if not callable(v)}
+        told = {name: list(v) if isinstance(v, tuple) else v for name, v in plain.items() if not callable(v)}
+        return told | {"signals": None if self.signals is None else self.signals.settings()}
 
     @classmethod
     def from_settings(cls, content: Mapping[str, Any]) -> Plant:
@@ -77,10 +89,12 @@ class Plant:
         for role in ("reward", "terminal"):
             if not isinstance(content.get(role), str | None):
                 raise ValueError(f"{role}: is {content[role]!r}, must be a formula")
-        for role in ("state_names", "action_names"):
-            if not isinstance(content.get(role, []), list):
+        for role in ("state_names", "action_names", "exogenous"):
+            if not isinstance(content.get(role, []), list | None):
                 raise ValueError(f"{role}: is {content[role]!r}, must be a list of names")
         given: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in content.items()}
+        if given.get("signals") is not None:
+            given["signals"] = Signals.from_settings(given["signals"])
         return cls(**given)
 
 

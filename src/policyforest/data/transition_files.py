@@ -16,6 +16,7 @@ import zipfile
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -93,6 +94,7 @@ def _metadata(data: Transitions) -> str:
             "state_limits": [[repr(side) for side in row] for row in data.state_limits.tolist()],
             "periodic": {str(d): [repr(side) for side in turn] for d, turn in data.periodic.items()},
             "plant": data.plant.settings(),
+            "n_lost": data.n_lost,
         }
     )
 
@@ -103,8 +105,10 @@ def _transitions(metadata: str, arrays: Mapping[str, Array]) -> Transitions:
         raise ValueError("its metadata does not say so")
     if content["version"] != TRANSITIONS_VERSION:
         raise ValueError(f"version {content['version']!r}, this software reads version {TRANSITIONS_VERSION}")
+    columns: dict[str, Any] = dict(arrays)
     return Transitions(
-        **arrays,
+        **columns,
+        n_lost=content.get("n_lost", 0),
         observation_space=box_from_json("observation_space", content["observation_space"]),
         action_space=box_from_json("action_space", content["action_space"]),
         state_limits=[[float(side) for side in row] for row in content["state_limits"]],

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any, Protocol, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +16,9 @@ from policyforest._support.arguments import Floats, box_array, finite_array, one
 from policyforest._support.spaces import bounds, require_actions, require_observations
 from policyforest.data import excursions
 from policyforest.data.excursions import EXCURSIONS, Excursions
-from policyforest.data.known_functions import known_ends, known_rewards
 from policyforest.data.plant import KnownFunction, Plant
+from policyforest.data.signal_options import SignalOptions
+from policyforest.data.stacking import Before
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -51,6 +52,7 @@ class Transitions:
     | `episodes` | (N,) | the number of the episode that a sample belongs to |
     | `state_limits` | (dS, 2) | the box of the states that are not terminal; sides may be infinite |
     | `periodic` | | state dimension → (low, high) where it is an angle: high is low again |
+    | `n_lost` | | rows that `with_signals` lost, because their history is not known |
     | `plant` | | what is known besides: names of the columns, a reward or an end as a formula |
 
     Without `observation_space` the states are unbounded; without `state_limits` they are those of the space;
@@ -70,6 +72,7 @@ class Transitions:
     state_limits: Floats
     periodic: Periodic
     plant: Plant
+    n_lost: int
 
     def __init__(
         self,
@@ -86,14 +89,14 @@ class Transitions:
         periodic: Periodic | None = None,
         outside: Excursions = "warn",
         plant: Plant | None = None,
+        n_lost: int = 0,
     ) -> None:
         one_of("outside", outside, EXCURSIONS)
         set_field = object.__setattr__.__get__(self)
         set_field("states", _frozen(finite_array("states", states, 2)))
         n, n_state = self.states.shape
-        if observation_space is None:
-            observation_space = Box(-np.inf, np.inf, (n_state,), np.float64)
-        set_field("observation_space", require_observations("observation_space", observation_space))
+        space = observation_space or Box(-np.inf, np.inf, (n_state,), np.float64)
+        set_field("observation_space", require_observations("observation_space", space))
         set_field("action_space", require_actions("action_space", action_space))
         _require_shape("states", self.states, (n, self.observation_space.shape[0]))
         set_field("actions", _frozen(finite_array("actions", actions, 2)))
@@ -101,16 +104,21 @@ class Transitions:
         set_field("next_states", _frozen(finite_array("next_states", next_states, 2)))
         _require_shape("next_states", self.next_states, (n, n_state))
         set_field("rewards", _frozen(finite_array("rewards", rewards, 1)))
-        _require_shape("rewards", self.rewards, (n,))
         set_field("terminals", _truths("terminals", terminals))
-        _require_shape("terminals", self.terminals, (n,))
+        for name in ("rewards", "terminals"):
+            _require_shape(name, getattr(self, name), (n,))
         set_field("episodes", _whole_numbers("episodes", self._runs() if episodes is None else episodes))
         _require_shape("episodes", self.episodes, (n,))
         limits = bounds(self.observation_space) if state_limits is None else state_limits
         set_field("state_limits", _frozen(box_array("state_limits", limits, n_state)))
-        set_field("periodic", _angles(periodic or {}, n_state))
-        set_field("plant", (plant or Plant()).named(n_state, self.actions.shape[1]))
+        self._set_plant(periodic, plant, n_lost)
         self._check_ranges(outside)
+
+    def _set_plant(self, periodic: Periodic | None, plant: Plant | None, n_lost: int) -> None:
+        object.__setattr__(self, "periodic", _angles(periodic or {}, self.states.shape[1]))
+        known = (plant or Plant()).named(self.states.shape[1], self.actions.shape[1])
+        object.__setattr__(self, "plant", known)
+        object.__setattr__(self, "n_lost", whole_number("n_lost", n_lost, at_least=0))
 
     @classmethod
     def from_episodes(
@@ -225,22 +233,23 @@ class Transitions:
         function of rows. Learners use it exactly, in place of what they would learn of it.
 
         A terminal sample whose next state is not in the data (it repeats the state) stays terminal."""
-        if reward is None and terminal is None:
-            return self
-        known = replace(
-            self.plant,
-            reward=self.plant.reward if reward is None else reward,
-            terminal=self.plant.terminal if terminal is None else terminal,
-        )
-        known = known.named(self.states.shape[1], self.actions.shape[1])
-        rows: dict[str, Any] = {name: getattr(self, name) for name in ROW_FIELDS}
-        steps = (self.states, self.actions, self.next_states)
-        if (ends := known.function("terminal")) is not None and terminal is not None:
-            unknown = self.terminals & (self.next_states == self.states).all(axis=1)
-            rows["terminals"] = known_ends(ends, *steps) | unknown
-        if (paid := known.function("reward")) is not None and reward is not None:
-            rows["rewards"] = known_rewards(paid, *steps)
-        return self._with_rows(rows, known)
+        from policyforest.data.retelling import judged
+
+        return judged(self, reward, terminal)
+
+    def with_signals(self, *, before: Before = "unknown", **options: Unpack[SignalOptions]) -> Transitions:
+        """Samples of the state that a policy acts on, where the states so far are what was measured: with a history of
+        measurements and actions, derived signals, and what is known of the actuators.
+
+        Rows at the beginning of episodes whose history is not known are lost; `n_lost` counts them.
+
+        Args:
+            before: What was commanded before each episode: "unknown", or the "idle" action.
+            **options: `SignalOptions`.
+        """
+        from policyforest.data.retelling import stacked
+
+        return stacked(self, options, before)
 
     def _with_rows(self, rows: Mapping[str, Any], plant: Plant | None = None) -> Transitions:
         """Other samples of the same problem."""
@@ -252,6 +261,7 @@ class Transitions:
             periodic=self.periodic,
             outside="keep",
             plant=plant or self.plant,
+            n_lost=self.n_lost,
         )
 
     def _living(self) -> Floats:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Unpack
 
 import numpy as np
 import numpy.typing as npt
 from gymnasium.utils.seeding import np_random
 
-from policyforest._support.arguments import Floats, box_array, one_of, whole_number
-from policyforest._support.spaces import bounds
-from policyforest.data.excursions import EXCURSIONS, Excursions, warn_time_limit
+from policyforest._support.arguments import Floats, box_array, whole_number
+from policyforest._support.signals import Actuators, numbers_per_action
+from policyforest._support.spaces import bounds, require_actions
+from policyforest.data.excursions import Excursions, warn_time_limit
 from policyforest.data.plant import KnownFunction
+from policyforest.data.signal_options import SignalOptions
 from policyforest.data.transitions import Transitions
 from policyforest.environments.episodes import (
     LARGEST_BLOCK,
@@ -23,6 +26,7 @@ from policyforest.environments.episodes import (
     uniform_actions,
 )
 from policyforest.environments.known_task import known_task
+from policyforest.environments.limited_actuators import LimitedActuators
 from policyforest.environments.problems.native import NativeProblem
 
 
@@ -38,33 +42,49 @@ def collect(
     outside: Excursions = "warn",
     reward: KnownFunction | None = None,
     terminal: KnownFunction | None = None,
+    **signals: Unpack[SignalOptions],
 ) -> Transitions:
     """Plays episodes and returns their samples.
 
     Args:
         env: An environment with Box spaces, or its id.
         policy: What acts (see `EpisodePlayer` in `policyforest.environments.episodes`); None draws actions uniformly.
-        episodes: Stop after this many episodes. At least one of `episodes` and `steps` must be given.
-        steps: Stop after this many control steps, if that comes first; the last episode may be cut.
+        episodes: Stop after this many episodes.
+        steps: Stop after this many control steps; the last episode may be cut. One of both must be given.
         seed: The same seed gives the same samples.
         max_steps: The longest episode, if shorter than the environment's own time limit. An episode that either of them
             cuts is not terminal: it could have gone on.
         periodic: The state dimensions that are angles, {dimension: (low, high)}; default: what the environment tells in
             an attribute of that name.
-        outside: Observations outside of their declared box are kept with one warning ("warn"), refused ("raise") or
-            kept without ("keep").
+        outside: "warn", "raise" or "keep" for observations outside of their declared box.
         reward: A known reward in place of the environment's, as in `KnownTask`: a formula or a function of rows.
         terminal: The same for terminal steps.
+        **signals: `SignalOptions`: history, delay, derived signals, actuators. Before an episode commands are idle.
     """
-    one_of("outside", outside, EXCURSIONS)
+    limits = _limits(episodes, steps)
+    seed = whole_number("seed", seed, at_least=0)
+    with opened(env) as made:
+        limited = _limited(made, policy, signals) if signals else made
+        player = EpisodePlayer(known_task(limited, reward, terminal), policy, max_steps)
+        data = _transitions(player, _played(player, seed, *limits), periodic, outside)
+    return data.with_signals(before="idle", **signals) if signals else data
+
+
+def _limits(episodes: int | None, steps: int | None) -> tuple[int | None, int | None]:
     if episodes is None and steps is None:
         raise ValueError("episodes, steps: both are None, one must be given")
     most_episodes = None if episodes is None else whole_number("episodes", episodes, at_least=1)
-    left = None if steps is None else whole_number("steps", steps, at_least=1)
-    seed = whole_number("seed", seed, at_least=0)
-    with opened(env) as made:
-        player = EpisodePlayer(known_task(made, reward, terminal), policy, max_steps)
-        return _transitions(player, _played(player, seed, most_episodes, left), periodic, outside)
+    return most_episodes, None if steps is None else whole_number("steps", steps, at_least=1)
+
+
+def _limited(env: Environment, policy: object | None, signals: SignalOptions) -> Environment:
+    """The environment behind actuators, where these are known; a policy that has signals has its actuators itself."""
+    box = bounds(require_actions("env.action_space", env.action_space))
+    wanted = {name: signals.get(name) for name in ("max_rate", "dead_zone", "quantum")}
+    limits = Actuators(**{name: numbers_per_action(name, n, len(box)) for name, n in wanted.items()}).checked(box)  # type: ignore[arg-type]
+    if limits.idle or getattr(policy, "signals", None) is not None:
+        return env
+    return LimitedActuators(env, limits, numbers_per_action("idle", signals.get("idle"), len(box)))
 
 
 def _played(player: EpisodePlayer, seed: int, most_episodes: int | None, left: int | None) -> list[Episode]:

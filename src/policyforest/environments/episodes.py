@@ -23,6 +23,7 @@ from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
 
 import policyforest._core as _core
 from policyforest._support.arguments import Floats, whole_number
+from policyforest._support.signals import Signals
 from policyforest._support.spaces import bounds, check_fit, require_actions, require_observations
 from policyforest.data.excursions import ObservationWarning
 from policyforest.data.plant import Plant
@@ -53,7 +54,7 @@ class EpisodePlayer:
     """Plays episodes of one policy in one environment; `policy` None draws actions uniformly from their box.
 
     A policy has ``act(state)``, or ``predict(observation, ...)`` as Stable-Baselines3's, or is a function of
-    the observation. One that has a native `controller` runs in the core where the environment does."""
+    the observation. One that has a `native` controller runs in the core where the environment does."""
 
     def __init__(self, env: Environment, policy: object | None, max_steps: int | None = None) -> None:
         if not isinstance(env, gym.Env):
@@ -61,14 +62,18 @@ class EpisodePlayer:
         self.env = env
         self.observation_space = require_observations("env.observation_space", env.observation_space)
         self.action_space = require_actions("env.action_space", env.action_space)
-        check_fit(policy, self.observation_space, self.action_space)
+        self._stateful = _stateful(policy, self.plant)
+        if self._stateful is None:
+            check_fit(policy, self.observation_space, self.action_space)
+        else:
+            _check_signals(policy, self.observation_space, self.action_space)
         self._policy = policy
         self._problem, time_limit = _native_problem(env)
         if max_steps is not None:
             max_steps = whole_number("max_steps", max_steps, at_least=1)
         self._max_steps = min((n for n in (max_steps, time_limit) if n is not None), default=None)
-        self._controller = _native_controller(policy)
-        self._control_law = None if policy is None else _control_law(policy)
+        self._controller = None if self._stateful is not None else _native_controller(policy)
+        self._control_law = None if policy is None else self._stateful or _control_law(policy)
 
     def told(self, attribute: str) -> Any:
         """What the environment tells about its states (`state_limits`, `periodic`), unless a wrapper has
@@ -133,7 +138,8 @@ class EpisodePlayer:
             else:
                 wanted = self._control_law(observation, t == 0)
             action = _checked_action(self.action_space, wanted)
-            observation, reward, terminal, truncated, _ = self.env.step(action)
+            observation, reward, terminal, truncated, info = self.env.step(action)
+            action = info.get("applied", action)  # what limited actuators made of the command
             if not math.isfinite(reward):
                 raise ValueError(f"env: returned the reward {reward}, must return finite ones")
             states.append(_state(observation))
@@ -211,9 +217,33 @@ def _native_problem(env: Environment) -> tuple[NativeProblem | None, int | None]
 
 def _native_controller(policy: object | None) -> _core.Controller | None:
     """The policy as the core runs it, unless it has to look at each state first."""
-    controller = getattr(policy, "controller", None)
+    controller = getattr(policy, "native", None)
     checks_states = getattr(policy, "outside", "nearest") != "nearest"
     return controller if isinstance(controller, _core.Controller) and not checks_states else None
+
+
+def _stateful(policy: object | None, plant: Plant) -> ControlLaw | None:
+    """A policy with signals acts by its own controller, unless the environment itself makes its states."""
+    signals = getattr(policy, "signals", None)
+    make = getattr(policy, "controller", None)
+    if not isinstance(signals, Signals) or not callable(make) or plant.signals is not None:
+        return None
+    controller = make()
+
+    def act(observation: Any, first: bool) -> Any:
+        if first:
+            controller.reset()
+        return controller.step(np.asarray(observation, dtype=np.float64))
+
+    return act
+
+
+def _check_signals(policy: Any, observations: Box, actions: Box) -> None:
+    measured = policy.signals.measured
+    if len(measured) != observations.shape[0]:
+        raise ValueError(f"policy: it measures {', '.join(measured)}; must measure {observations.shape[0]} numbers")
+    if not np.allclose(bounds(policy.action_space), bounds(actions), rtol=1e-6, atol=0.0):
+        raise ValueError(f"policy: it acts in {policy.action_space}; must act in {actions}")
 
 
 def _control_law(policy: object) -> ControlLaw:

@@ -172,6 +172,8 @@ class Contest:
         return "; ".join(notes)
 
     def _labelled(self, policy: Any, winner: str, table: tuple[CandidateValue, ...], note: str) -> Any:
+        if callable(getattr(policy, "with_signals", None)) and getattr(policy, "signals", None) is None:
+            policy = policy.with_signals(self.data.plant.signals)
         info = getattr(policy, "info", None)
         if info is None or not hasattr(policy, "with_info"):
             return policy

@@ -89,7 +89,8 @@ class FittedPolicyForest:
         method = "fpf-pwl" if self.leaf_model == "linear" else "fpf-pwc"
         about_q = {"discount": q.settings.discount, "q": plain_settings(q.settings), "iterations": len(q.history)}
         info = PolicyInfo.of(method, self, len(samples), **about_q)
-        return Policy(forests, samples.observation_space, samples.action_space, samples.periodic, info)
+        signals = samples.plant.signals
+        return Policy(forests, samples.observation_space, samples.action_space, samples.periodic, info, signals=signals)
 
     def _grow(
         self, samples: Transitions, states: Floats, actions: Floats, seed: int, executor: Executor

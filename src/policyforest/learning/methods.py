@@ -23,6 +23,7 @@ from gymnasium.spaces import Box
 from numpy.typing import ArrayLike
 
 from policyforest._support.arguments import Floats, one_of
+from policyforest._support.signals import Signals
 from policyforest.data.plant import KnownFunction
 from policyforest.data.transitions import Transitions
 from policyforest.environments.named_problems import named_problem
@@ -53,6 +54,9 @@ class LearnedPolicy(Protocol):
     def action_space(self) -> Box: ...
     @property
     def info(self) -> PolicyInfo: ...
+    @property
+    def signals(self) -> Signals | None: ...
+    def with_signals(self, signals: Signals | None) -> Any: ...
     def act(self, state: Floats, /) -> Floats: ...
     def act_batch(self, states: ArrayLike) -> Floats: ...
     def save(self, path: Any) -> None: ...
@@ -121,6 +125,8 @@ class Learner:
             learned = self._fit_planned(data)
         else:
             learned = self._fit_baseline(data) if self.method in BASELINES else self._fit_forest(data, q)
+        if learned.policy.signals is None:
+            learned = replace(learned, policy=learned.policy.with_signals(data.plant.signals))
         return replace(learned, policy=with_problem(learned.policy, named_problem(self.problem).id))
 
     @cached_property

@@ -4,15 +4,31 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from gymnasium.spaces import Box
 from numpy.typing import ArrayLike
 
-from policyforest._support.arguments import real_array
+from policyforest._support.arguments import Floats, real_array
+from policyforest._support.signals import Signals
 from policyforest._support.spaces import bounds
 from policyforest.policy.policy_info import PolicyInfo
+
+if TYPE_CHECKING:
+    from policyforest.policy.controller import PolicyController
+
+
+def require_signals(signals: Signals | None, n_states: int, action_box: Floats) -> None:
+    """Refuses signals that make other states or actions than a policy has."""
+    if signals is None:
+        return
+    if not isinstance(signals, Signals):
+        raise TypeError(f"signals: is {signals!r}, must be Signals or None")
+    if signals.n_states != n_states or len(signals.actions) != len(action_box):
+        made = f"states of {signals.n_states} numbers and {len(signals.actions)} actions"
+        raise ValueError(f"signals: make {made}, the policy has {n_states} and {len(action_box)}")
+    signals.actuators.checked(action_box)
 
 
 class ActingPolicy(ABC):
@@ -20,6 +36,8 @@ class ActingPolicy(ABC):
 
     observation_space: Box
     action_space: Box
+    signals: Signals | None = None
+    """How measurements become states and commands actions; None: the states are what is measured"""
 
     @abstractmethod
     def act_batch(self, states: ArrayLike) -> Any:
@@ -47,6 +65,21 @@ class ActingPolicy(ABC):
         same = object.__new__(type(self))
         vars(same).update(vars(self) | {"info": info})
         return same
+
+    def with_signals(self, signals: Signals | None) -> Self:
+        """The same policy with other signals; nothing of it is compiled again."""
+        require_signals(signals, self.observation_space.shape[0], bounds(self.action_space))
+        same = object.__new__(type(self))
+        vars(same).update(vars(self) | {"signals": signals})
+        return same
+
+    def controller(self) -> PolicyController:
+        """A controller that keeps the history itself: `reset()`, then `step(observation)` once per control step."""
+        from policyforest.policy.controller import PolicyController
+
+        n_states, n_actions = self.observation_space.shape[0], self.action_space.shape[0]
+        plain = Signals(tuple(f"s{d}" for d in range(n_states)), tuple(f"a{d}" for d in range(n_actions)))
+        return PolicyController(self, self.signals or plain)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes a ``.pforest`` file: arrays and JSON, never code."""

@@ -82,7 +82,7 @@ def explain(policy: Policy, state: ArrayLike, names: Sequence[str] | None = None
         raise ValueError(f"names: are {len(told)}, must be one for each of {dims} state dimensions")
     unbounded = np.tile([-np.inf, np.inf], (dims, 1))
     x = states_in_box(given[np.newaxis], unbounded, policy.periodic)[0]
-    action = policy.controller.act(given)
+    action = policy.native.act(given)
     return tuple(
         _explained(forest, x, told, labels.actions[j], float(action[j])) for j, forest in enumerate(policy.forests)
     )

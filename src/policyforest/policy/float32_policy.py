@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from gymnasium.spaces import Box
@@ -22,6 +23,9 @@ from policyforest.forest.growth_rules import period_rows
 from policyforest.policy.acting import ActingPolicy
 from policyforest.policy.policy import Policy
 from policyforest.policy.policy_info import PolicyInfo
+
+if TYPE_CHECKING:
+    from policyforest.policy.controller import PolicyController
 
 Singles = NDArray[np.float32]
 
@@ -38,17 +42,25 @@ class Float32Policy(ActingPolicy):
     """The policy whose numbers are all float32, in double precision"""
     observation_space: Box = field(init=False, repr=False)
     action_space: Box = field(init=False, repr=False)
-    controller: _core.Float32Controller = field(init=False, repr=False)
+    native: _core.Float32Controller = field(init=False, repr=False)
     act: Callable[[ArrayLike], Singles] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "observation_space", self.rounded.observation_space)
         object.__setattr__(self, "action_space", self.rounded.action_space)
+        object.__setattr__(self, "signals", self.rounded.signals)
         native = [forest._native for forest in self.rounded.forests]
         periods = period_rows(self.rounded.periodic, self.observation_space.shape[0])
         controller = _core.Float32Controller(native, bounds(self.action_space), periods)
-        object.__setattr__(self, "controller", controller)
+        object.__setattr__(self, "native", controller)
         object.__setattr__(self, "act", controller.act)
+
+    def controller(self) -> PolicyController:
+        """A controller that keeps the history itself, with every number in float32."""
+        from policyforest.policy.controller import PolicyController
+
+        made = self.rounded.controller()
+        return PolicyController(self, made.signals, np.float32)
 
     @property
     def periodic(self) -> Mapping[int, tuple[float, float]]:
@@ -71,7 +83,7 @@ class Float32Policy(ActingPolicy):
             raise ValueError(f"states: has shape {rows.shape}, must have {self.observation_space.shape[0]} columns")
         if not np.isfinite(rows).all():
             raise ValueError("states: holds a number that is not finite in float32")
-        return self.controller.act_batch(rows)
+        return self.native.act_batch(rows)
 
 
 def float32_policy(policy: Policy) -> Float32Policy:

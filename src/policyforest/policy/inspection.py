@@ -100,7 +100,7 @@ def check_actions(policy: Policy, box: ArrayLike | None, low: ArrayLike, high: A
     ):
         if wrong.any():
             state = states[int(np.argmax(wrong))]
-            return Check(False, found, state, policy.controller.act(state))
+            return Check(False, found, state, policy.native.act(state))
     return Check(True, found)
 
 
@@ -117,7 +117,7 @@ def sensitivity(policy: Policy, dim: int, box: ArrayLike | None = None) -> Sensi
     values = np.array([[point[dims], point[d]] for _, point in found])
     before = states.copy()
     before[:, d] = values[:, 0]
-    act = policy.controller.act
+    act = policy.native.act
     shown = [act(b)[j] - act(a)[j] for j, (a, b) in enumerate(zip(before, states, strict=True))]
     at_most = np.minimum(np.array([value for value, _ in found]), whole.high - whole.low)
     return Sensitivity(d, np.abs(np.array(shown)), at_most, states, values)

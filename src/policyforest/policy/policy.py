@@ -14,10 +14,11 @@ from numpy.typing import ArrayLike
 
 import policyforest._core as _core
 from policyforest._support.arguments import Floats, finite_array, one_of, whole_number
+from policyforest._support.signals import Signals
 from policyforest._support.spaces import bounds, require_actions, require_observations
 from policyforest.forest.forest import Forest
 from policyforest.forest.growth_rules import period_rows
-from policyforest.policy.acting import ActingPolicy
+from policyforest.policy.acting import ActingPolicy, require_signals
 from policyforest.policy.policy_info import PolicyInfo
 
 if TYPE_CHECKING:
@@ -69,7 +70,8 @@ class Policy(ActingPolicy):
     info: PolicyInfo = field(default_factory=lambda: PolicyInfo("given"))
     outside: Outside = "nearest"
     simplification: Simplification | None = None
-    controller: _core.Controller = field(init=False, repr=False)
+    signals: Signals | None = None
+    native: _core.Controller = field(init=False, repr=False)
     act: Callable[[ArrayLike], Floats] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -85,11 +87,12 @@ class Policy(ActingPolicy):
         for forest in forests:
             if forest.n_inputs != n_states:
                 raise ValueError(f"forests: one has {forest.n_inputs} inputs for {n_states} state dimensions")
+        require_signals(self.signals, n_states, bounds(self.action_space))
         native = [forest._native for forest in forests]
         controller = _core.Controller(native, bounds(self.action_space), period_rows(self.periodic, n_states))
         set_field = object.__setattr__.__get__(self)
         set_field("forests", forests)
-        set_field("controller", controller)
+        set_field("native", controller)
         set_field("act", controller.act if self.outside == "nearest" else self._act_inside)
 
     @property
@@ -122,7 +125,7 @@ class Policy(ActingPolicy):
             raise ValueError(f"states: has {rows.shape[1]} columns, must have {self.observation_space.shape[0]}")
         if self.outside == "raise":
             self._check_inside(rows)
-        return self.controller.act_batch(rows)
+        return self.native.act_batch(rows)
 
     def with_outside(self, outside: Outside) -> Policy:
         """The same policy that answers ("nearest") or raises for states outside its box."""
@@ -233,7 +236,7 @@ class Policy(ActingPolicy):
         export_onnx(self, path)
 
     def _act_inside(self, state: ArrayLike) -> Floats:
-        action = self.controller.act(state)  # refuses what is no state
+        action = self.native.act(state)  # refuses what is no state
         self._check_inside(np.asarray(state, dtype=np.float64)[np.newaxis])
         return action
 

@@ -1,14 +1,15 @@
 """Policies in files: ``.pforest``, a safetensors file with the policy's arrays and a JSON text that says what they are.
 
-The text of format version 1:
+The text of format versions 1 and 2:
 
 | key | |
 |---|---|
-| `format`, `version` | "policyforest policy", 1 |
+| `format`, `version` | "policyforest policy", 1 or 2 |
 | `kind` | which of `KINDS` the arrays and settings belong to |
 | `observation_space`, `action_space` | dtype, low and high; numbers as text, which keeps infinities and every bit |
 | `info` | where the policy comes from: `PolicyInfo` |
 | `settings` | what else the kind needs |
+| `signals` | format version 2 alone: how measurements become states and commands actions: `Signals` |
 
 The arrays of a forest are `forest0.feature`, `forest0.split`, … as in `Forest.arrays`. A loaded policy has passed all
 checks that one made in memory passes (children in range and acyclic, finite numbers, dimensions that agree) and some
@@ -27,6 +28,7 @@ import numpy as np
 from gymnasium.spaces import Box
 
 from policyforest._support.arguments import Array, real_number, whole_number
+from policyforest._support.signals import Signals
 from policyforest._support.spaces import box_from_json, box_to_json
 from policyforest._support.tensor_files import read_arrays, read_header, write_tensors
 from policyforest.policy.greedy_policy import GreedyPolicy
@@ -35,7 +37,9 @@ from policyforest.policy.policy_info import PolicyInfo, info_dict
 from policyforest.policy.policy_parts import Parts, PolicyKind, forest_arrays, periodic_setting
 
 FORMAT = "policyforest policy"
-VERSION = 1
+VERSION = 2
+# What a file without signals is: readers of version 1 read it.
+PLAIN_VERSION = 1
 SUFFIX = ".pforest"
 KEYS = {"format", "version", "kind", "observation_space", "action_space", "info", "settings"}
 SPACE_TYPES = ["float64", "float32", "float16", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))]
@@ -58,13 +62,15 @@ def save_policy(policy: Any, path: str | os.PathLike[str]) -> None:
     arrays, settings = KINDS[kind].pack(policy)
     content = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": PLAIN_VERSION if policy.signals is None else VERSION,
         "kind": kind,
         "observation_space": _space_json("observation_space", policy.observation_space),
         "action_space": _space_json("action_space", policy.action_space),
         "info": info_dict(policy.info),
         "settings": settings,
     }
+    if policy.signals is not None:
+        content["signals"] = policy.signals.settings()
     write_tensors(path, arrays, content)
 
 
@@ -85,8 +91,9 @@ def _read(file: BinaryIO) -> Any:
     if content.get("format") != FORMAT:
         raise ValueError("its text does not say that it is one")
     _require_version(content.get("version"))
-    if content.keys() != KEYS:
-        raise ValueError(f"its text has {', '.join(content)}, must have {', '.join(sorted(KEYS))}")
+    wanted = KEYS | ({"signals"} if content["version"] == VERSION else set())
+    if content.keys() != wanted:
+        raise ValueError(f"its text has {', '.join(content)}, must have {', '.join(sorted(wanted))}")
     if content["kind"] not in list(KINDS):  # a list, since what the file says need not be hashable
         raise ValueError(f"its kind is {content['kind']!r}, must be one of {', '.join(KINDS)}")
     if not isinstance(content["settings"], dict):
@@ -100,7 +107,7 @@ def _read(file: BinaryIO) -> Any:
     )
     policy = KINDS[content["kind"]].unpack(parts)
     parts.finish()
-    return policy
+    return policy.with_signals(Signals.from_settings(content["signals"])) if "signals" in content else policy
 
 
 def _require_version(version: object) -> None:

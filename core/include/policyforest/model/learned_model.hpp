@@ -53,6 +53,20 @@ struct Threshold {
   double sign, limit;  // terminal where sign * s'_d > limit
 };
 
+// What an actuator makes of a command: 0 within `dead` of 0, a multiple of `step`, and no further than `rate` from the
+// action before, which the state holds. 0 for what it does not do.
+struct Actuator {
+  double low, high, rate, dead, step;
+  double first, last, steps;  // with `step`: the multiples that are allowed, and by how many they may change
+  std::size_t before;         // the state dimension of the action before; read with `rate` alone
+  double applied(double command, double last_action) const;
+};
+
+// A state dimension whose next value is known: that of `source`, of a state dimension or, beyond them, of an action.
+struct Copy {
+  std::size_t dimension, source;
+};
+
 struct LearnedModel {
   std::size_t n_states = 0, n_actions = 0;
   std::vector<std::size_t> inputs;  // the state dimensions that the dynamics depend on
@@ -61,6 +75,8 @@ struct LearnedModel {
   std::vector<CirclePair> circles;
   std::vector<Relation> relations;  // applied in this order
   std::vector<Period> periods;      // empty, or one entry per state dimension
+  std::vector<Actuator> actuators;  // empty, or one entry per action dimension
+  std::vector<Copy> copies;         // history that moves on by a step
 
   RegressorGroup reward;  // over (s or s', a)
   bool reward_of_next = false;
@@ -102,13 +118,14 @@ class ModelStepper {
   void keep_in_data(std::size_t n, ModelStep& out) const;
 
  private:
+  const double* applied(const double* states, const double* actions, std::size_t n);
   void add_residuals(const std::uint32_t* residual_rows, std::size_t n);
-  void apply_changes(const double* states, std::size_t n, ModelStep& out);
+  void apply_changes(const double* states, const double* actions, std::size_t n, ModelStep& out);
   void rewards(const double* states, const double* actions, std::size_t n, bool noisy, ModelStep& out);
   void ends(std::size_t n, ModelStep& out);
 
   const LearnedModel& model_;
-  std::vector<double> inputs_, outputs_, rows_, reward_noise_, spread_;
+  std::vector<double> applied_, inputs_, outputs_, rows_, reward_noise_, spread_;
 };
 
 }  // namespace policyforest

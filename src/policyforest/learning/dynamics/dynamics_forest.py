@@ -35,7 +35,8 @@ class DynamicsForest:
         reward: A formula over named columns of (s, a, s'), or a function of rows (states, actions, next_states), that
             is used instead of a learned reward; None: what the `plant` of the samples knows.
         terminal: The same for terminal steps.
-        exogenous: State dimensions that the system does not influence (set points, disturbances); None: found.
+        exogenous: State dimensions that the system does not influence (set points, disturbances); None: what the
+            `plant` of the samples tells, else found.
         n_estimators: Trees of the forests of the whole model; members of the ensemble have fewer.
         random_state: The seed.
         n_jobs: Threads; the result does not depend on them.
@@ -54,12 +55,15 @@ class DynamicsForest:
         data, seed = transitions, seed_number("random_state", self.random_state)
         known = self._known(data)
         self._check(data, *known)
-        structure = find_structure(data, seed, self.exogenous or ())
+        declared = self._declared(data)
+        structure = find_structure(data, seed, declared or ())
         held_out = HeldOut.of(data.episodes, seed)
         inputs = _inputs(data, structure)
         targets = _targets(data, structure)
         choices = [choose(inputs, y, held_out, seed + 2 + j, self.n_jobs) for j, y in enumerate(targets.T)]
-        exogenous = self._exogenous(data, structure, choices, held_out, seed)
+        exogenous = declared
+        if exogenous is None:
+            exogenous = self._exogenous(data, structure, choices, held_out, seed)
         for j, d in enumerate(structure.plain):
             if d in exogenous:
                 none = OutputKind("none")
@@ -79,6 +83,12 @@ class DynamicsForest:
         reward, terminal = self.reward or data.plant.reward, self.terminal or data.plant.terminal
         plant = replace(data.plant, reward=reward, terminal=terminal)
         return plant.function("reward"), plant.function("terminal")
+
+    def _declared(self, data: Transitions) -> tuple[int, ...] | None:
+        """The dimensions that are told to be exogenous, by this learner or by the plant."""
+        if self.exogenous is not None or data.plant.exogenous is None:
+            return self.exogenous
+        return tuple(data.plant.state_names.index(name) for name in data.plant.exogenous)
 
     def _check(self, data: Transitions, reward: Known | None, terminal: Known | None) -> None:
         whole_number("n_estimators", self.n_estimators, at_least=1)
@@ -112,8 +122,6 @@ class DynamicsForest:
         self, data: Transitions, structure: Structure, choices: list[Choice], held_out: HeldOut, seed: int
     ) -> tuple[int, ...]:
         """Dimensions that are predicted badly, and no better by all inputs than by their own value alone."""
-        if self.exogenous is not None:
-            return self.exogenous
         found = []
         for d, choice in zip(structure.plain, choices, strict=False):
             if choice.score >= GOOD_SCORE:

@@ -174,6 +174,7 @@ class DynamicsModel:
             formula = relation.inputs.group()
             formula.add(np.ascontiguousarray(relation.coefficients), None)
             model.add_relation(relation.dimension, list(relation.sources), formula)
+        self._add_signals(model)
         self._add_reward(model, rows, other_kinds, how)
         self.end.compile_into(model, self.inputs)
         spread = None
@@ -184,6 +185,27 @@ class DynamicsModel:
         self.set_edge(model, 0.0)
         model.check()
         return model
+
+    def _add_signals(self, model: _core.LearnedModel) -> None:
+        """What is known of history and actuators, exactly."""
+        signals = self.transitions.plant.signals
+        if signals is None:
+            return
+        box = bounds(self.transitions.action_space)
+        rows = np.empty((0, 8)) if signals.actuators.idle else signals.actuators.table(box)
+        first = signals.history * len(signals.channel_names)
+        before = [first + j for j in range(len(rows))] if signals.actuators.max_rate else [0] * len(rows)
+        model.set_signals(np.ascontiguousarray(rows), before, list(self.structure.copies))
+
+    def applied(self, states: Floats, actions: Floats) -> Floats:
+        """What known actuators make of rows of commands in rows of states."""
+        signals = self.transitions.plant.signals
+        if signals is None or signals.actuators.idle:
+            return actions
+        first = signals.history * len(signals.channel_names)
+        last = states[:, first : first + actions.shape[1]] if signals.history_actions else np.zeros_like(actions)
+        taken: Floats = signals.actuators.applied(actions, last, bounds(self.transitions.action_space))
+        return taken
 
     def _add_reward(
         self, model: _core.LearnedModel, rows: NDArray[np.intp], other_kinds: bool, how: dict[str, Any]
@@ -229,6 +251,7 @@ class DynamicsModel:
             actions[: n // 2] = clip(control_law(states[: n // 2]), box)
         rows = rng.integers(len(self.residuals), size=n).astype(np.uint32)
         next_states, rewards, chances, paid = self.native.step(states, actions, rows, False)
+        actions = self.applied(states, actions)  # the core does this itself
         terminals = rng.random(n) < chances
         if self.known_terminal is not None:
             terminals = known_ends(self.known_terminal, states, actions, next_states)

@@ -39,6 +39,8 @@ class Structure:
     circles: tuple[tuple[int, int, float], ...] = ()
     """(sine, cosine, radius): one angle is predicted for each"""
     relations: tuple[StateRelation, ...] = field(default=(), repr=False)
+    copies: tuple[tuple[int, int], ...] = ()
+    """(dimension, source): history that moves on by a step, from a dimension of (state, action)"""
 
 
 def find_structure(data: Transitions, seed: int, exogenous: tuple[int, ...] = ()) -> Structure:
@@ -46,23 +48,24 @@ def find_structure(data: Transitions, seed: int, exogenous: tuple[int, ...] = ()
     dimensions that are declared exogenous are neither halves of pairs nor computed."""
     states = np.concatenate([data.states, data.next_states[~data.terminals]])
     n = states.shape[1]
-    circles = _circles(states, {*data.periodic, *exogenous})
+    copied = {} if data.plant.signals is None else data.plant.signals.shift()
+    circles = _circles(states, {*data.periodic, *exogenous, *copied})
     on_circles = {d for i, j, _ in circles for d in (i, j)}
     relations: list[StateRelation] = []
     kept = list(range(n))
     train = np.random.default_rng([seed, 4]).random(len(states)) < 0.7
     for d in reversed(range(n)):
         sources = tuple(k for k in kept if k != d)
-        if d in on_circles or d in data.periodic or d in exogenous or not sources:
+        if d in on_circles or d in data.periodic or d in exogenous or d in copied or not sources:
             continue
         relation = _relation(states, d, sources, train, data)
         if relation is not None:
             relations.append(relation)
             kept.remove(d)
     computed = {relation.dimension for relation in relations}
-    plain = tuple(d for d in range(n) if d not in computed and d not in on_circles)
+    plain = tuple(d for d in range(n) if d not in computed and d not in on_circles and d not in copied)
     # What was removed last depends on what is left, so it is computed first.
-    return Structure(tuple(kept), plain, tuple(circles), tuple(reversed(relations)))
+    return Structure(tuple(kept), plain, tuple(circles), tuple(reversed(relations)), tuple(copied.items()))
 
 
 def _circles(states: Floats, taken: set[int]) -> list[tuple[int, int, float]]:

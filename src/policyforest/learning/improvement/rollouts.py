@@ -80,7 +80,7 @@ class ModelRollouts:
     ) -> tuple[Floats, Floats, Streams]:  # fmt: skip
         rows, seed = np.ascontiguousarray(states), seed % 2**64
         numbers = np.arange(len(rows), dtype=np.uint32) if streams is None else streams
-        controller = getattr(policy, "controller", None)
+        controller = getattr(policy, "native", None)
         if isinstance(controller, _core.Controller) and not self._known:
             return self.member(member).rollouts(
                 controller, rows, None if first_actions is None else np.ascontiguousarray(first_actions), numbers,
@@ -136,6 +136,7 @@ class ModelRollouts:
         if known_reward is None and known_terminal is None:
             return native.step(states, actions, residuals, True)
         ahead, rewards, chance, paid = native.step(states, actions, residuals, False)
+        actions = self.model.applied(states, actions)
         kept, left = self._edge.kept(ahead), self._edge.left(ahead)
         ahead = np.where(np.isfinite(ahead), ahead, kept)
         if known_terminal is not None:

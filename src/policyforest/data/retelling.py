@@ -1,0 +1,64 @@
+"""The same steps told in another way: judged by a known reward, or stacked into the states that policies act on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from policyforest._support.arguments import one_of, whole_number
+from policyforest.data.delay import find_delay
+from policyforest.data.known_functions import known_ends, known_rewards
+from policyforest.data.plant import KnownFunction, Plant
+from policyforest.data.signal_options import SignalOptions, make_signals
+from policyforest.data.stacking import Before, stacked_box, stacked_rows, stacked_space
+from policyforest.data.transitions import ROW_FIELDS, Transitions
+
+
+def judged(data: Transitions, reward: KnownFunction | None, terminal: KnownFunction | None) -> Transitions:
+    """See `Transitions.with_known`."""
+    if reward is None and terminal is None:
+        return data
+    known = replace(
+        data.plant,
+        reward=data.plant.reward if reward is None else reward,
+        terminal=data.plant.terminal if terminal is None else terminal,
+    ).named(data.states.shape[1], data.actions.shape[1])
+    rows: dict[str, Any] = {name: getattr(data, name) for name in ROW_FIELDS}
+    steps = (data.states, data.actions, data.next_states)
+    if (ends := known.function("terminal")) is not None and terminal is not None:
+        unknown = data.terminals & (data.next_states == data.states).all(axis=1)
+        rows["terminals"] = known_ends(ends, *steps) | unknown
+    if (paid := known.function("reward")) is not None and reward is not None:
+        rows["rewards"] = known_rewards(paid, *steps)
+    return data._with_rows(rows, known)
+
+
+def stacked(data: Transitions, options: SignalOptions, before: Before) -> Transitions:
+    """See `Transitions.with_signals`."""
+    one_of("before", before, ("unknown", "idle"))
+    if data.plant.signals is not None:
+        raise ValueError("signals: the samples have signals already, must be samples of what was measured")
+    delay = _delay(data, options, before)
+    signals = make_signals(data, options, delay)
+    if signals.plain:
+        return data
+    rows, lost = stacked_rows(data, signals, before)
+    limits, periodic = stacked_box(data, signals)
+    plant = Plant(signals.state_names, signals.actions, data.plant.reward, data.plant.terminal, signals)
+    return Transitions(
+        **rows,
+        action_space=data.action_space,
+        observation_space=stacked_space(limits),
+        state_limits=limits,
+        periodic=periodic,
+        outside="keep",
+        plant=plant,
+        n_lost=data.n_lost + lost,
+    )
+
+
+def _delay(data: Transitions, options: SignalOptions, before: Before) -> int:
+    given = options.get("delay", 0)
+    if given != "auto":
+        return whole_number("delay", given, at_least=0)
+    return find_delay(data, history=options.get("history", 1), before=before).delay

@@ -1,0 +1,84 @@
+"""The options that say how measurements become states: history, delay, derived signals, actuators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
+
+import numpy as np
+
+from policyforest._support.arguments import whole_number
+from policyforest._support.signal_compiler import derived_pair
+from policyforest._support.signals import Actuators, Signals, numbers_per_action
+from policyforest._support.spaces import bounds
+
+if TYPE_CHECKING:
+    from policyforest.data.transitions import Transitions
+
+LONGEST_DELAY = 5
+
+
+class SignalOptions(TypedDict, total=False):
+    """How measurements become states, and commands actions; what is left out changes nothing.
+
+    | option | |
+    |---|---|
+    | `history` | rows of measurements in the state |
+    | `history_actions` | past actions in the state |
+    | `delay` | control steps by which commands act late, or "auto": found from the samples |
+    | `derive` | derived signals, such as ``["omega = diff(theta, dt)"]`` |
+    | `channels` | names of what the state holds; default: all measured and derived columns |
+    | `period` | seconds of a control step, `dt` in formulas |
+    | `max_rate` | the largest change of each action per step |
+    | `dead_zone` | commands closer to 0 than this are 0 |
+    | `quantum` | actions are whole multiples of this |
+    | `idle` | the action before the first one; default: 0, or the nearest to it |
+    """
+
+    history: int
+    history_actions: int
+    delay: int | Literal["auto"]
+    derive: Sequence[str]
+    channels: Sequence[str]
+    period: float
+    max_rate: float | Sequence[float]
+    dead_zone: float | Sequence[float]
+    quantum: float | Sequence[float]
+    idle: float | Sequence[float]
+
+
+NAMES = tuple(SignalOptions.__annotations__)
+
+
+def make_signals(data: Transitions, options: SignalOptions, delay: int) -> Signals:
+    """The signals of samples whose states are what was measured."""
+    given: dict[str, Any] = dict(options)
+    unknown = given.keys() - set(NAMES)
+    if unknown:
+        raise TypeError(f"{', '.join(sorted(unknown))}: is no option, must be one of {', '.join(NAMES)}")
+    box = bounds(data.action_space)
+    history = whole_number("history", given.get("history", 1), at_least=1)
+    past = whole_number("history_actions", given.get("history_actions", 0), at_least=0)
+    limits = {
+        name: numbers_per_action(name, given.get(name), len(box)) for name in ("max_rate", "dead_zone", "quantum")
+    }
+    actuators = Actuators(**limits).checked(box)
+    if delay:
+        past = max(past, delay + history - 1)
+    idle = numbers_per_action("idle", given.get("idle"), len(box)) or tuple(np.clip(0.0, box[:, 0], box[:, 1]).tolist())
+    for j, action in enumerate(idle):
+        if not box[j, 0] <= action <= box[j, 1]:
+            raise ValueError(f"idle[{j}]: is {action}, must lie within {box[j].tolist()}")
+    names = data.plant.state_names
+    return Signals(
+        measured=names,
+        actions=data.plant.action_names,
+        channels=tuple(given.get("channels", ())),
+        derived=tuple(derived_pair(text) for text in given.get("derive", ())),
+        history=history,
+        history_actions=max(past, 1) if actuators.max_rate else past,
+        actuators=actuators,
+        idle=idle,
+        period=None if given.get("period") is None else float(given["period"]),
+        periodic=tuple((names[d], low, high) for d, (low, high) in data.periodic.items()),
+    )
