@@ -14,6 +14,7 @@ from policyforest.environments.collection import collect, sample_uniform
 from policyforest.environments.evaluation import Evaluation, evaluate
 from policyforest.environments.known_task import KnownTask
 from policyforest.environments.limited_actuators import DelayedActions, LimitedActuators
+from policyforest.environments.signal_task import SignalTask
 from policyforest.exploration import (
     DisagreementExploration,
     MultiResolutionExploration,
@@ -85,6 +86,7 @@ __all__ = [
     "Resampling",
     "RolloutImprovement",
     "Sensitivity",
+    "SignalTask",
     "Signals",
     "Simplification",
     "TrajectoryImprovement",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 
 def actuated(command: float, before: float, low: float, high: float, rate=math.inf, dead=0.0, quantum=0.0) -> float:
@@ -23,7 +24,7 @@ def actuated(command: float, before: float, low: float, high: float, rate=math.i
 def differences(values, dt, turn=None):
     """diff(x, dt) of a run; None for the first."""
     out = [None]
-    for a, b in zip(values, values[1:], strict=False):
+    for a, b in pairwise(values):
         change = b - a
         if turn is not None:
             length = turn[1] - turn[0]

@@ -167,6 +167,7 @@ class Signals:
 
     @property
     def channel_names(self) -> tuple[str, ...]:
+        """Names of the columns that the state holds."""
         names = [*self.measured, *(name for name, _ in self.derived)]
         return self.channels or tuple(names)
 
@@ -179,6 +180,7 @@ class Signals:
 
     @property
     def n_states(self) -> int:
+        """Numbers in a state."""
         return self.history * len(self.channel_names) + self.history_actions * len(self.actions)
 
     @property

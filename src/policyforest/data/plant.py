@@ -62,6 +62,11 @@ class Plant:
             full.function(role)
         return full
 
+    @property
+    def says_more(self) -> bool:
+        """Whether more than names is known."""
+        return any(x is not None for x in (self.reward, self.terminal, self.signals, self.exogenous))
+
     def function(self, role: str) -> Known | None:
         """The reward or the end as a function of rows (states, actions, next_states); None where it is not known."""
         known = getattr(self, role)

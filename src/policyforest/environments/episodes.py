@@ -78,6 +78,8 @@ class EpisodePlayer:
     def told(self, attribute: str) -> Any:
         """What the environment tells about its states (`state_limits`, `periodic`), unless a wrapper has
         changed what a state is; None where it tells nothing."""
+        if isinstance(self.plant.signals, Signals):
+            return self.env.get_wrapper_attr(attribute) if self.env.has_wrapper_attr(attribute) else None
         inside = self.env.unwrapped
         unchanged = inside.observation_space == self.observation_space
         return getattr(inside, attribute, None) if unchanged else None

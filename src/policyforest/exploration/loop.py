@@ -55,8 +55,9 @@ def play_episode(agent: ExploringAgent, env: gym.Env[Any, Any], limit: int | Non
         for _ in count() if limit is None else range(limit):
             action = agent.act(np.asarray(observation, dtype=np.float64))
             taken = action.astype(agent.problem.action_space.dtype)
-            observation, reward, terminal, truncated, _ = env.step(taken)
-            agent.observe(taken.astype(np.float64), float(reward), np.asarray(observation, np.float64), bool(terminal))
+            observation, reward, terminal, truncated, info = env.step(taken)
+            applied = np.asarray(info.get("applied", taken), dtype=np.float64)  # what actuators made of the command
+            agent.observe(applied, float(reward), np.asarray(observation, np.float64), bool(terminal))
             if terminal or truncated:
                 break
     except BaseException:

@@ -70,7 +70,7 @@ class Problem:
 
     def settings(self) -> dict[str, Any]:
         """Plain data."""
-        known = {} if self.plant.reward is None and self.plant.terminal is None else {"plant": self.plant.settings()}
+        known = {} if not self.plant.says_more else {"plant": self.plant.settings()}
         return known | {
             "id": self.id,
             "env_kwargs": dict(self.env_kwargs),

@@ -24,6 +24,7 @@ from policyforest.export.int16 import QuantisedPolicy, quantise
 from policyforest.export.names import require_name
 from policyforest.export.probing import probing_states
 from policyforest.export.program import PRECISIONS, STYLES, Precision, Program, Style, float_program
+from policyforest.export.signal_text import require_resolution, signal_facts
 from policyforest.export.tree_table import TreeTable, make_tree_table
 from policyforest.policy.float32_policy import Float32Policy, float32_policy
 from policyforest.policy.policy import Policy
@@ -82,7 +83,10 @@ def export_c(
     table = _table(policy, program, style)
     export = _described(policy, program, runner, Path(directory), name, style, _size(program, table))
     _require_room(export, max_bytes)
-    files = _files(policy, program, table, export, _recorded(policy, runner))
+    if isinstance(runner, QuantisedPolicy):
+        require_resolution(policy, runner)
+    facts = {"recorded": recorded_rows(program, *_recorded(policy, runner))} | signal_facts(policy, program, runner)
+    files = _files(policy, program, table, export, facts)
     write_directory(Path(directory), files)
     return replace(export, files=tuple(files))
 
@@ -163,7 +167,7 @@ def _files(
     program: Program,
     table: TreeTable | None,
     export: CExport,
-    recorded: tuple[NDArray[Any], NDArray[Any]],
+    more: dict[str, Any],
 ) -> dict[str, str]:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -175,7 +179,7 @@ def _files(
         keep_trailing_newline=True,
     )
     facts = header_facts(policy, program, export) | source_facts(program, table)
-    facts |= {"recorded": recorded_rows(program, *recorded)}
+    facts |= more
     name = export.name
     templates = {
         f"{name}.h": "policy.h.j2",

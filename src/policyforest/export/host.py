@@ -91,11 +91,19 @@ class HostPolicy:
         source = directory / f"{name}.c"
         run_tool([require_tool(compiler, "gcc"), *STRICT, *flags, "-shared", "-fPIC", source, "-o", library])
         self._driver = driver or HostDriver(directory, compiler)
-        self.function = ctypes.CDLL(str(library))[f"{name}_act"]
+        self._loaded = ctypes.CDLL(str(library))
+        self._name = name
+        self.function = self._loaded[f"{name}_act"]
 
     def act_batch(self, states: ArrayLike) -> NDArray[Any]:
         """Actions for rows of states, in the policy's own precision."""
         return self._driver.act_many(self.function, self._rows(states), self._n_actions)
+
+    def step_many(self, observations: ArrayLike) -> NDArray[Any]:
+        """Actions of the controller that keeps its history, for measurements that follow each other after a reset."""
+        self._loaded[f"{self._name}_reset"]()
+        step = self._loaded[f"{self._name}_step"]
+        return self._driver.act_many(step, self._rows(observations), self._n_actions)
 
     def time_many(self, states: ArrayLike) -> float:
         return self._driver.time_many(self.function, self._rows(states), self._n_actions)

@@ -1,0 +1,68 @@
+"""The memory of signals while a system runs: measurements go in one by one, states and actions come out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from policyforest._support.arguments import Floats, real_array
+from policyforest._support.signal_formulas import Memory
+from policyforest._support.signals import Signals
+
+
+class SignalBuffer:
+    """Keeps filters, past measurements and past actions of one episode, in one precision."""
+
+    def __init__(self, signals: Signals, action_box: Floats, precision: type = np.float64) -> None:
+        self.signals = signals
+        self._box, self._real = action_box, precision
+        idle = np.array(signals.idle or (0.0,) * len(signals.actions))
+        self.idle: NDArray[Any] = np.clip(idle, action_box[:, 0], action_box[:, 1]).astype(precision)
+        """The action before the first one, and while the history fills"""
+        self._memory: Memory | None = None
+        self._rows: list[NDArray[Any]] = []
+        self._actions: list[NDArray[Any]] = []
+
+    def reset(self) -> None:
+        """Forgets all measurements; the idle action counts as what was commanded before."""
+        self._memory = Memory()
+        self._rows = []
+        self._actions = [self.idle] * max(1, self.signals.history_actions)
+
+    @property
+    def state(self) -> NDArray[Any] | None:
+        """The state by what was measured so far; None while the history fills."""
+        if len(self._rows) < self.signals.history:
+            return None
+        return np.concatenate([*self._rows, *self._actions[: self.signals.history_actions]])
+
+    def measure(self, observation: ArrayLike) -> NDArray[Any] | None:
+        """Takes a measurement and returns the state; one that is refused is not taken."""
+        if self._memory is None:
+            raise RuntimeError("step: reset was not called, must be called at the beginning of each episode")
+        row: NDArray[Any] = real_array("observation", observation).astype(self._real)
+        if row.shape != (len(self.signals.measured),):
+            expected = f"({len(self.signals.measured)},): {', '.join(self.signals.measured)}"
+            raise ValueError(f"observation: has shape {row.shape}, must have shape {expected}")
+        if not np.isfinite(row).all():
+            raise ValueError(f"observation: is {row.tolist()}, must be finite")
+        memory = self._memory.copy()
+        derived, ready = self.signals.program.run(row[None], memory)
+        if ready[0] and not np.isfinite(derived).all():
+            name, text = self.signals.derived[int(np.argmin(np.isfinite(derived[0])))]
+            raise ValueError(f"observation: {name} = {text} is not finite at {row.tolist()}, must be finite")
+        self._memory = memory
+        if ready[0]:
+            channels = np.concatenate([row, derived[0]])[list(self.signals.kept)]
+            self._rows = [channels, *self._rows[: self.signals.history - 1]]
+        return self.state
+
+    def act(self, command: NDArray[Any]) -> NDArray[Any]:
+        """The action that a command becomes, which is remembered."""
+        action = command
+        if not self.signals.actuators.idle:
+            action = self.signals.actuators.applied(command[None], self._actions[0][None], self._box)[0]
+        self._actions = [action, *self._actions[:-1]]
+        return action.copy()

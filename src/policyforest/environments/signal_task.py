@@ -1,0 +1,75 @@
+"""An environment whose observations are the states that a policy with signals acts on: for agents that explore."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, SupportsFloat, Unpack
+
+import gymnasium as gym
+import numpy as np
+
+from policyforest._support.signal_buffer import SignalBuffer
+from policyforest._support.spaces import bounds, require_actions, require_observations
+from policyforest.data.signal_options import SignalOptions, make_signals
+from policyforest.data.stacking import stacked_box, stacked_space
+from policyforest.data.transitions import Transitions
+from policyforest.environments.known_task import environment_plant
+
+
+class SignalTask(gym.Wrapper[Any, Any, Any, Any]):
+    """Stacks what is measured into states, and passes commands through actuators.
+
+    While the history of an episode fills, the idle action is taken; these steps are in `n_filling`, and no agent sees
+    them.
+
+    Args:
+        env: An environment with Box spaces.
+        **options: `SignalOptions`; `delay` must be a number here.
+    """
+
+    def __init__(self, env: gym.Env[Any, Any], **options: Unpack[SignalOptions]) -> None:
+        super().__init__(env)
+        space = require_observations("env.observation_space", env.observation_space)
+        actions = require_actions("env.action_space", env.action_space)
+        delay = options.get("delay", 0)
+        if delay == "auto":
+            raise ValueError("delay: is 'auto', must be a number here (see pf.find_delay)")
+        told = environment_plant(env)
+        inside = env.unwrapped
+        same = inside.observation_space == space
+        one = np.zeros((1, space.shape[0]))
+        empty = Transitions(
+            one, [np.clip(0.0, actions.low, actions.high)], [0.0], one, [False], action_space=actions,
+            observation_space=space, outside="keep", plant=replace(told, reward=None, terminal=None),
+            state_limits=getattr(inside, "state_limits", None) if same else None,
+            periodic=getattr(inside, "periodic", None) if same else None,
+        )  # fmt: skip
+        signals = make_signals(empty, options, delay)
+        limits, periodic = stacked_box(empty, signals)
+        self.observation_space = stacked_space(limits)
+        self.state_limits, self.periodic = limits, periodic
+        self.plant = replace(told, state_names=signals.state_names, action_names=signals.actions, signals=signals)
+        """What learners use exactly, signals included"""
+        self.n_filling = 0
+        """Steps that were taken while the history filled"""
+        self._buffer = SignalBuffer(signals, bounds(actions))
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Begins an episode, and takes idle actions until the state is complete."""
+        observation, info = super().reset(seed=seed, options=options)
+        self._buffer.reset()
+        state = self._buffer.measure(observation)
+        while state is None:
+            idle = self._buffer.act(self._buffer.idle).astype(self.action_space.dtype)
+            observation, _, terminated, truncated, info = super().step(idle)
+            self.n_filling += 1
+            if terminated or truncated:
+                raise ValueError("history: an episode ended before its history was complete, must be shorter")
+            state = self._buffer.measure(observation)
+        return state, info
+
+    def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
+        """Takes the action that a command becomes."""
+        taken = self._buffer.act(np.asarray(action, dtype=np.float64))
+        observation, reward, terminated, truncated, info = super().step(taken.astype(self.action_space.dtype))
+        return self._buffer.measure(observation), reward, terminated, truncated, info | {"applied": taken}
