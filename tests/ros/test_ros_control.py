@@ -14,7 +14,7 @@ from gymnasium.spaces import Box
 
 from loopback import EXAMPLE, Loopback
 from policyforest.ros.config import load_config
-from policyforest.ros.control import Controller, require_fit
+from policyforest.ros.control import Controller, acting, require_fit
 from policyforest.ros.node import Node
 from policyforest.ros.simulator import SimulatedPendulum
 from policyforest.ros.transport import JointSample
@@ -224,3 +224,36 @@ def test_the_simulated_pendulum_closes_the_loop_in_lock_step():
             network.publisher("/pendulum/place", "numbers").send(place)
     network.publisher(CONFIG.action[0].topic, "number").send(1.0)
     assert states[3].effort == [1.0]
+
+
+def history_policy(**options):
+    """A policy on the last two measurements of the example robot, with a rate limit."""
+    import policyforest as pf
+
+    n = 2 * 2 + 1
+    forest = pf.Forest.from_arrays(
+        feature=[0, -1, -1], split=[0.0, 5.0, -5.0], child=[1, 0, 1], node_offsets=[0, 3], box=[[-np.inf, np.inf]] * n
+    )
+    states = Box(-np.inf, np.inf, (n,), np.float64)
+    signals = pf.Signals(
+        ("theta", "omega"), ("torque",), history=2, history_actions=1, actuators=pf.Actuators(max_rate=(2.0,))
+    )
+    return pf.Policy((forest,), states, Box(-15.0, 15.0, (1,), np.float64), signals=signals)
+
+
+def test_a_policy_with_history_gets_the_safe_action_while_it_fills(clock, warnings):
+    config = load_config(EXAMPLE)
+    policy = history_policy()
+    require_fit(policy, config)
+    decide = Controller(acting(policy, config), config, clock=clock, wall=clock, warn=warnings.append)
+    safe = list(config.safe_action)
+    decide.receive(sample())
+    first = decide.decide()
+    assert first.fault == "filling: the history has 1 of 2 rows"
+    assert first.action.tolist() == safe
+    decide.receive(sample())
+    assert decide.decide().action.tolist() == [safe[0] - 2.0]  # towards -5, by the largest change
+    assert decide.decide().action.tolist() == [safe[0] - 4.0]
+    decide.decide(connected=False)  # a fault breaks the history
+    assert decide.decide().fault.startswith("filling")
+    assert decide.decide().action.tolist() == [safe[0] - 2.0]

@@ -25,11 +25,12 @@ class SignalBuffer:
         self._rows: list[NDArray[Any]] = []
         self._actions: list[NDArray[Any]] = []
 
-    def reset(self) -> None:
-        """Forgets all measurements; the idle action counts as what was commanded before."""
+    def reset(self, before: NDArray[Any] | None = None) -> None:
+        """Forgets all measurements; `before`, or the idle action, counts as what was commanded before."""
         self._memory = Memory()
         self._rows = []
-        self._actions = [self.idle] * max(1, self.signals.history_actions)
+        last = self.idle if before is None else before.astype(self._real)
+        self._actions = [last] * max(1, self.signals.history_actions)
 
     @property
     def state(self) -> NDArray[Any] | None:

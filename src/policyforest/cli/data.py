@@ -10,6 +10,7 @@ import typer
 from policyforest.cli.log_options import LogOptions
 from policyforest.cli.option_groups import with_option_groups
 from policyforest.cli.output import Json, note, print_json, print_pairs
+from policyforest.cli.signal_options import SignalCommandOptions
 from policyforest.data.readers import Description, read_log
 
 
@@ -22,6 +23,7 @@ def data(
     ] = None,
     *,
     log_options: LogOptions,
+    signals: SignalCommandOptions,
     json: Json = False,
 ) -> None:
     """Describe a log: a dry run that learns nothing.
@@ -29,7 +31,7 @@ def data(
     Shows episodes, samples, ranges, the sampling period and what usually goes wrong with logs."""
     if output is not None and output.suffix not in (".npz", ".parquet"):
         raise ValueError(f"--output: is {output}, must end in .npz or .parquet")
-    log = read_log(paths, **log_options.arguments())
+    log = read_log(paths, **log_options.arguments(), **signals.history_only())
     if output is not None:
         log.transitions.save(output)
     if json:
@@ -57,6 +59,10 @@ def _lines(found: Description) -> dict[str, str]:
         brought = f", brought to {found.resampled_to:g} s" if found.resampled_to is not None else ""
         lines["period"] = f"{found.period:.4g} s, jitter {found.jitter:.2g} s{brought}"
     lines["gaps"] = f"{found.n_gaps:,}; {found.n_duplicates:,} repeated rows; {found.n_malformed:,} malformed rows"
+    if found.n_lost:
+        lines["history"] = f"{found.n_lost:,} samples lost, because their history is not known"
+    if found.delay is not None:
+        lines["delay"] = found.delay
     return lines
 
 

@@ -30,6 +30,7 @@ from policyforest.cli.output import (
     training_curves,
 )
 from policyforest.cli.problem_argument import ProblemName
+from policyforest.cli.signal_options import SignalCommandOptions
 from policyforest.data.transitions import Transitions
 from policyforest.environments.named_problems import named_problem
 from policyforest.learning.methods import METHODS, WITH_Q, WITHOUT_Q, Learned, Learner, with_problem
@@ -101,6 +102,7 @@ def learn(
     *,
     sample_options: SampleOptions,
     log_options: LogOptions,
+    signals: SignalCommandOptions,
     learner_options: LearnerOptions,
     output_options: OutputOptions,
 ) -> None:
@@ -115,7 +117,7 @@ def learn(
     with _observed_learner(problem or "", learner_options, output_options) as (learner, shown):
         started = perf_counter()
         shown.stage("collecting samples")
-        transitions, origin = take_samples(problem, sample_options, reading, seed, quiet=json)
+        transitions, origin = take_samples(problem, sample_options, reading, signals, seed, quiet=json)
         if output_options.save_data is not None:
             transitions.save(output_options.save_data)
         collect_seconds = perf_counter() - started

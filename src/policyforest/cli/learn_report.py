@@ -25,6 +25,8 @@ def learning_report(learned: Learned, transitions: Transitions, output: Path, co
         "samples": len(transitions),
         "episodes": transitions.n_episodes,
         "terminal": int(transitions.terminals.sum()),
+        "lost": transitions.n_lost,
+        "state": list(transitions.plant.state_names),
         "discount": policy.info.settings.get("discount"),
         "collect_seconds": collect_seconds,
         "q_seconds": learned.q_seconds,
@@ -74,6 +76,8 @@ def _lines(report: dict[str, Any]) -> dict[str, str]:
         "method": f"{report['method']}, discount {report['discount']:g}",
         "samples": f"{report['samples']:,} in {report['episodes']:,} episodes, {report['terminal']:,} terminal",
     }
+    if report["lost"]:
+        lines["history"] = f"{report['lost']:,} samples lost, because their history is not known"
     comparison = comparison_of(report)
     if comparison is not None:
         lines["chosen"] = comparison.summary()

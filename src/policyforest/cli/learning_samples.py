@@ -13,6 +13,7 @@ from policyforest._support.labels import ACTION_NAMES, STATE_NAMES
 from policyforest.cli.log_options import LogOptions
 from policyforest.cli.output import note
 from policyforest.cli.problem_argument import open_environment
+from policyforest.cli.signal_options import SignalCommandOptions
 from policyforest.data.readers import read_log
 from policyforest.data.transitions import Transitions
 from policyforest.environments.collection import collect, sample_uniform
@@ -60,12 +61,17 @@ class SampleOptions:
 
 
 def take_samples(
-    problem: str | None, options: SampleOptions, reading: dict[str, Any], seed: int, quiet: bool
+    problem: str | None,
+    options: SampleOptions,
+    reading: dict[str, Any],
+    signals: SignalCommandOptions,
+    seed: int,
+    quiet: bool,
 ) -> tuple[Transitions, SampleOrigin]:
     """The samples that were asked for, and where they come from."""
     if options.data:
         _refuse_with_data(options)
-        return _read(options.data, reading, quiet)
+        return _read(options.data, reading | signals.history_only(), quiet)
     reading = dict(reading)
     known = {name: reading.pop(name, None) for name in ("reward", "terminal")}
     _refuse_without_data(reading)
@@ -77,9 +83,11 @@ def take_samples(
     told = {name: formula for name, formula in known.items() if formula is not None}
     try:
         if options.samples is not None or (named_problem(problem).sampling == "uniform" and not options.by_episodes):
+            if signals.arguments():
+                raise ValueError("--history, --delay, …: go with episodes, must be left out with uniform samples")
             data, origin = _draw_uniformly(environment, options, seed)
         else:
-            data, origin = _play_episodes(environment, options, seed)
+            data, origin = _play_episodes(environment, options, signals, seed)
         return data, origin | told
     finally:
         environment.close()
@@ -92,12 +100,16 @@ def _draw_uniformly(environment: Environment, options: SampleOptions, seed: int)
     return sample_uniform(environment, samples, seed), {"collected_samples": samples, "collected_seed": seed}
 
 
-def _play_episodes(environment: Environment, options: SampleOptions, seed: int) -> tuple[Transitions, SampleOrigin]:
+def _play_episodes(
+    environment: Environment, options: SampleOptions, signals: SignalCommandOptions, seed: int
+) -> tuple[Transitions, SampleOrigin]:
     episodes, steps = options.episodes, options.steps
     if not options.by_episodes:
         episodes, steps = DEFAULT_EPISODES, DEFAULT_STEPS
     periodic = {_dimension(text): (-math.pi, math.pi) for text in options.angle} if options.angle else None
-    collected = collect(environment, episodes=episodes, steps=steps, seed=seed, periodic=periodic)
+    collected = collect(
+        environment, episodes=episodes, steps=steps, seed=seed, periodic=periodic, **signals.arguments()
+    )
     return collected, {"collected_episodes": collected.n_episodes, "collected_seed": seed}
 
 
@@ -114,7 +126,9 @@ def _read(data: list[str], reading: dict[str, Any], quiet: bool) -> tuple[Transi
     for warning in log.description.warnings:
         if not quiet:
             note(str(warning))
-    names = {role: [c.name for c in log.description.columns if c.role == role] for role in ("state", "action")}
+    if log.description.delay is not None and not quiet:
+        note(log.description.delay)
+    names = {"state": list(log.transitions.plant.state_names), "action": list(log.transitions.plant.action_names)}
     files = ", ".join(Path(d).name for d in data)
     told = {"data": files, STATE_NAMES: names["state"], ACTION_NAMES: names["action"]}
     plant = log.transitions.plant

@@ -43,12 +43,14 @@ class DelaySearch:
     table: tuple[DelayEvidence, ...]
     n_rows: int
     n_episodes: int
+    history: int = 1
 
     @property
     def certain(self) -> bool:
-        """Whether every other candidate is worse by more than two standard errors."""
-        others = [row for row in self.table if row.delay != self.delay]
-        return all(row.excess > 2.0 * row.excess_error for row in others)
+        """Whether other candidates are worse by more than two standard errors; with a history, a delay that is longer
+        by less than its rows has nearly the same commands and does not count."""
+        alike = range(self.delay, self.delay + self.history)
+        return all(row.excess > 2.0 * row.excess_error for row in self.table if row.delay not in alike)
 
     def __str__(self) -> str:
         lines = [f"commands act {self.delay} steps late ({'certain' if self.certain else 'not certain'})"]
@@ -86,7 +88,9 @@ def find_delay(
         apart = np.bincount(which, error - errors[best]) / size
         spread = float(apart.std(ddof=1) / np.sqrt(len(apart))) if len(apart) > 1 else 0.0
         table.append(DelayEvidence(d, float(error.mean()), float(apart.mean()), spread))
-    return DelaySearch(best, tuple(table), n, len(episodes))
+    # With a history, longer delays may predict as well: the shortest of those keeps the commands that are pending.
+    found = next(row.delay for row in table if row.excess <= 2.0 * row.excess_error)
+    return DelaySearch(found, tuple(table), n, len(episodes), history)
 
 
 def _errors(data: Transitions, rows: dict[str, Floats], history: int, delay: int) -> Floats:

@@ -36,6 +36,10 @@ def judged(data: Transitions, reward: KnownFunction | None, terminal: KnownFunct
 def stacked(data: Transitions, options: SignalOptions, before: Before) -> Transitions:
     """See `Transitions.with_signals`."""
     one_of("before", before, ("unknown", "idle"))
+    if "exogenous" in options:
+        options = options.copy()
+        told = replace(data.plant, exogenous=tuple(options.pop("exogenous")))
+        data = data._with_rows({name: getattr(data, name) for name in ROW_FIELDS}, told)
     if data.plant.signals is not None:
         raise ValueError("signals: the samples have signals already, must be samples of what was measured")
     delay = _delay(data, options, before)
@@ -44,7 +48,8 @@ def stacked(data: Transitions, options: SignalOptions, before: Before) -> Transi
         return data
     rows, lost = stacked_rows(data, signals, before)
     limits, periodic = stacked_box(data, signals)
-    plant = Plant(signals.state_names, signals.actions, data.plant.reward, data.plant.terminal, signals)
+    known = data.plant
+    plant = Plant(signals.state_names, signals.actions, known.reward, known.terminal, signals, known.exogenous)
     return Transitions(
         **rows,
         action_space=data.action_space,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 LONGEST_DELAY = 5
 
 
-class SignalOptions(TypedDict, total=False):
+class HistoryOptions(TypedDict, total=False):
     """How measurements become states, and commands actions; what is left out changes nothing.
 
     | option | |
@@ -28,11 +28,11 @@ class SignalOptions(TypedDict, total=False):
     | `delay` | control steps by which commands act late, or "auto": found from the samples |
     | `derive` | derived signals, such as ``["omega = diff(theta, dt)"]`` |
     | `channels` | names of what the state holds; default: all measured and derived columns |
-    | `period` | seconds of a control step, `dt` in formulas |
     | `max_rate` | the largest change of each action per step |
     | `dead_zone` | commands closer to 0 than this are 0 |
     | `quantum` | actions are whole multiples of this |
     | `idle` | the action before the first one; default: 0, or the nearest to it |
+    | `exogenous` | names of what the system does not influence: set points, disturbances |
     """
 
     history: int
@@ -40,14 +40,20 @@ class SignalOptions(TypedDict, total=False):
     delay: int | Literal["auto"]
     derive: Sequence[str]
     channels: Sequence[str]
-    period: float
     max_rate: float | Sequence[float]
     dead_zone: float | Sequence[float]
     quantum: float | Sequence[float]
     idle: float | Sequence[float]
+    exogenous: Sequence[str]
 
 
-NAMES = tuple(SignalOptions.__annotations__)
+class SignalOptions(HistoryOptions, total=False):
+    """`HistoryOptions`, and `period`: seconds of a control step, `dt` in formulas."""
+
+    period: float
+
+
+NAMES = (*HistoryOptions.__annotations__, *SignalOptions.__annotations__)
 
 
 def make_signals(data: Transitions, options: SignalOptions, delay: int) -> Signals:

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from policyforest._support.arguments import Floats
+from policyforest._support.signal_buffer import SignalBuffer
+from policyforest._support.spaces import bounds
 from policyforest.ros.config import RobotConfig
 from policyforest.ros.transport import JointSample
 
@@ -48,6 +50,33 @@ class StateReader:
             if not math.isfinite(state[i]):
                 raise FaultError(f"the {dimension.field} of joint {dimension.joint!r} is {raw}, too large to be scaled")
         return state
+
+
+class HistoryPolicy:
+    """A policy with signals: keeps the history, and has no action of its own while that fills.
+
+    A fault breaks the history: it fills again, and what is commanded meanwhile is the safe action."""
+
+    def __init__(self, policy: Any, safe: Floats) -> None:
+        self._policy, self._safe = policy, safe
+        self._buffer = SignalBuffer(policy.signals, bounds(policy.action_space))
+        self.forget()
+
+    def forget(self) -> None:
+        """Begins anew."""
+        self._buffer.reset(before=self._safe)
+        self._filled = 0
+
+    def __call__(self, measured: Floats) -> Floats:
+        """The action for a measurement; a FaultError while the history fills."""
+        state = self._buffer.measure(measured)
+        if state is None:
+            self._buffer.act(self._safe)
+            self._filled += 1
+            needed = self._policy.signals.warm_up + 1
+            raise FaultError(f"filling: the history has {self._filled} of {needed} rows")
+        action: Floats = self._buffer.act(np.asarray(self._policy.act(state), dtype=np.float64))
+        return action
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +142,8 @@ class Controller:
             state = self._fresh_state(sample)
             action = self._checked(state)
         except FaultError as fault:
+            if isinstance(self._act, HistoryPolicy) and not str(fault).startswith("filling"):
+                self._act.forget()
             self._tell(str(fault))
             return Decision(now, self._safe.copy(), None, str(fault), sample)
         self._tell("")
@@ -135,6 +166,8 @@ class Controller:
     def _checked(self, state: Floats) -> Floats:
         try:
             action = np.array(self._act(state), dtype=np.float64).reshape(-1)
+        except FaultError:
+            raise
         except Exception as error:  # whatever a policy does, the robot must not be left without an action
             raise FaultError(f"policy: it has failed in {state.tolist()} ({error})") from error
         if len(action) != len(self._safe) or not np.isfinite(action).all():
@@ -150,9 +183,19 @@ class Controller:
         self._warn(f"safe action, {fault}" if fault else "states are back, the policy acts")
 
 
+def acting(policy: Any, config: RobotConfig) -> Callable[[Floats], Any]:
+    """The function from what is measured to an action."""
+    if getattr(policy, "signals", None) is None:
+        act: Callable[[Floats], Any] = policy.act
+        return act
+    return HistoryPolicy(policy, np.array(config.safe_action))
+
+
 def require_fit(policy: Any, config: RobotConfig) -> None:
     """Refuses a policy whose states or actions are not those of the configuration."""
-    n_state, n_action = policy.observation_space.shape[0], policy.action_space.shape[0]
+    signals = getattr(policy, "signals", None)
+    n_state = policy.observation_space.shape[0] if signals is None else len(signals.measured)
+    n_action = policy.action_space.shape[0]
     if n_state != len(config.state):
         raise ValueError(f"state: the configuration has {len(config.state)} dimensions, the policy {n_state}")
     if n_action != len(config.action):

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from policyforest.ros.config import RobotConfig
-from policyforest.ros.control import Controller, Decision, require_fit
+from policyforest.ros.control import Controller, Decision, acting, require_fit
 from policyforest.ros.transport import JointSample, Transport
 
 # Without states nothing else wakes the node: it checks this many times within the largest age of a state.
@@ -70,7 +70,7 @@ class Node:
     ) -> None:
         require_fit(policy, config)
         self._config, self._transport, self._log = config, transport, log
-        self._controller = Controller(policy.act, config, clock=time.monotonic, wall=time.time, warn=warn)
+        self._controller = Controller(acting(policy, config), config, clock=time.monotonic, wall=time.time, warn=warn)
         self._publishers = [transport.publisher(action.topic, "number", keep=100) for action in config.action]
         self._lock = threading.Lock()
         self._stopped = threading.Event()

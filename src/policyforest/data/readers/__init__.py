@@ -16,7 +16,8 @@ from policyforest.data.readers.columns import Columns
 from policyforest.data.readers.datasets import as_transitions
 from policyforest.data.readers.description import Description, LogWarning
 from policyforest.data.readers.episode_recorder import EpisodeRecorder
-from policyforest.data.readers.log import Log, read_log, read_transitions
+from policyforest.data.readers.log import read_log, read_transitions
+from policyforest.data.readers.log_history import Log
 
 __all__ = [
     "Columns",

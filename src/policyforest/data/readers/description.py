@@ -61,6 +61,10 @@ class Description:
     n_malformed: int
     malformed: tuple[str, ...]
     warnings: tuple[Advice, ...]
+    n_lost: int = 0
+    """Samples whose history is not known"""
+    delay: str | None = None
+    """The evidence for a delay that was found"""
 
     def plain(self) -> dict[str, Any]:
         """Plain data for JSON."""

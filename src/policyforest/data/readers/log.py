@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ParamSpec, Unpack
 
@@ -15,11 +15,12 @@ from gymnasium.spaces import Box
 from policyforest.data.readers import assembly
 from policyforest.data.readers.action_limits import ActionBounds, action_box
 from policyforest.data.readers.array_files import read_array_file
-from policyforest.data.readers.columns import ColumnNames, Columns, columns_given, require_fields
+from policyforest.data.readers.columns import Columns, columns_given, require_fields
 from policyforest.data.readers.csv_files import read_csv
-from policyforest.data.readers.description import Description, LogWarning, describe_log, describe_transitions
+from policyforest.data.readers.description import LogWarning, describe_log, describe_transitions
 from policyforest.data.readers.log_contents import LogPart, log_contents
 from policyforest.data.readers.log_files import PathLike, log_files, shown_path
+from policyforest.data.readers.log_history import Log, LogKeywords, with_history
 from policyforest.data.readers.log_plant import log_plant
 from policyforest.data.readers.minari_files import read_minari
 from policyforest.data.readers.parquet_files import read_parquet
@@ -29,29 +30,13 @@ from policyforest.data.readers.resampling import resampled
 from policyforest.data.readers.resolved_columns import ResolvedColumns
 from policyforest.data.readers.ros_bags import read_bag
 from policyforest.data.readers.rows import OnError, Problems, Rows, joined
+from policyforest.data.signal_options import HistoryOptions
 from policyforest.data.transition_files import load_transitions
 from policyforest.data.transitions import Transitions
 
 Parameters = ParamSpec("Parameters")
 FullReader = Callable[Parameters, Transitions]
 FULL_TURN = (-np.pi, np.pi)
-
-
-@dataclass(frozen=True)
-class Log:
-    """What was read: the samples, and a description of how they were understood."""
-
-    description: Description
-    _transitions: Transitions | None
-
-    @property
-    def transitions(self) -> Transitions:
-        """The samples; an error if the log has no reward."""
-        if self._transitions is None:
-            raise ValueError(
-                "reward: is not given and no column is called so; must be a column or a formula (--reward)"
-            )
-        return self._transitions
 
 
 def read_log(
@@ -66,7 +51,7 @@ def read_log(
     action_bounds: ActionBounds | None = None,
     on_error: OnError = "fail",
     format: str | None = None,
-    **names: Unpack[ColumnNames],
+    **names: Unpack[LogKeywords],
 ) -> Log:
     """Reads logs of any format.
 
@@ -82,16 +67,17 @@ def read_log(
         action_bounds: name → (low, high), or one pair for each action; default: the extremes of the log.
         on_error: "fail" or "skip": what to do about malformed rows. They are counted and shown either way.
         format: "csv", "parquet", "numpy", "minari", "rosbag" or "transitions"; default: by the name of the file.
-        **names: The fields of `Columns`, where `columns` is not given.
+        **names: The fields of `Columns`, where `columns` is not given, and `HistoryOptions` (history, delay, …).
     """
+    signals = {name: names.pop(name) for name in HistoryOptions.__annotations__ if name in names}  # type: ignore[misc]
     settings = ReadingSettings(period, max_gap, time_unit, degrees, angles, on_error)
     wanted = columns_given(columns, names)
     files = log_files(path, format)
     if any(kind == "transitions" for _, kind in files):
-        return _saved(files, wanted)
+        return with_history(_saved(files, wanted), signals)
     problems = Problems(on_error)
     parts = _parts(files, wanted, settings, problems)
-    return _log(parts, settings, problems, action_bounds, shown_path(path))
+    return with_history(_log(parts, settings, problems, action_bounds, shown_path(path)), signals)
 
 
 def _with_parameters_of(read: Callable[Parameters, Log]) -> Callable[[FullReader[Parameters]], FullReader[Parameters]]:

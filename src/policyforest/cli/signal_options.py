@@ -1,0 +1,69 @@
+"""The options for history, delay, derived signals and actuators; `learn` and `data` share them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import typer
+
+
+@dataclass(frozen=True)
+class SignalCommandOptions:
+    """How measurements become states, and commands actions."""
+
+    history: Annotated[int | None, typer.Option(help="Rows of measurements in the state.  [default: 1]")] = None
+    history_actions: Annotated[int | None, typer.Option(help="Past actions in the state.  [default: 0]")] = None
+    delay: Annotated[
+        str | None, typer.Option(help="Control steps by which commands act late, or 'auto': found from the samples.")
+    ] = None
+    derive: Annotated[
+        list[str] | None, typer.Option(help="A derived signal, 'omega = diff(theta, dt)'; may be repeated.")
+    ] = None
+    channel: Annotated[
+        list[str] | None, typer.Option(help="A measured or derived column that the state holds; may be repeated.")
+    ] = None
+    dt: Annotated[float | None, typer.Option(help="Seconds of a control step, for formulas with dt.")] = None
+    max_rate: Annotated[str | None, typer.Option(help="The largest change of each action per step, 'a' or 'a,b'.")] = (
+        None
+    )
+    dead_zone: Annotated[str | None, typer.Option(help="Commands closer to 0 than this are 0.")] = None
+    quantum: Annotated[str | None, typer.Option(help="Actions are whole multiples of this.")] = None
+    exogenous: Annotated[
+        list[str] | None,
+        typer.Option(help="A state that the system does not influence, such as a set point; may be repeated."),
+    ] = None
+
+    def history_only(self) -> dict[str, Any]:
+        """The arguments of `read_log`, without those that were not given."""
+        given: dict[str, Any] = {
+            "history": self.history,
+            "history_actions": self.history_actions,
+            "delay": None if self.delay is None else _delay(self.delay),
+            "derive": self.derive,
+            "channels": self.channel,
+            "max_rate": _numbers("--max-rate", self.max_rate),
+            "dead_zone": _numbers("--dead-zone", self.dead_zone),
+            "quantum": _numbers("--quantum", self.quantum),
+            "exogenous": self.exogenous,
+        }
+        return {name: value for name, value in given.items() if value is not None}
+
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of `collect`."""
+        return self.history_only() | ({} if self.dt is None else {"period": self.dt})
+
+
+def _delay(text: str) -> int | str:
+    return int(text) if text.isdecimal() else text
+
+
+def _numbers(option: str, text: str | None) -> Sequence[float] | float | None:
+    if text is None:
+        return None
+    try:
+        numbers = [float(part) for part in text.split(",")]
+    except ValueError:
+        raise ValueError(f"{option}: is {text!r}, must be numbers such as '0.5' or '0.5,1'") from None
+    return numbers[0] if len(numbers) == 1 else numbers
