@@ -55,7 +55,8 @@ def find_structure(data: Transitions, seed: int, exogenous: tuple[int, ...] = ()
     kept = list(range(n))
     train = np.random.default_rng([seed, 4]).random(len(states)) < 0.7
     for d in reversed(range(n)):
-        sources = tuple(k for k in kept if k != d)
+        # Past rows are no sources: what follows from them is the dynamics, not a relation within one state.
+        sources = tuple(k for k in kept if k != d and k not in copied)
         if d in on_circles or d in data.periodic or d in exogenous or d in copied or not sources:
             continue
         relation = _relation(states, d, sources, train, data)
