@@ -31,10 +31,12 @@ from policyforest.learning.fitted_q import FittedQIteration
 from policyforest.learning.improvement.policy_search import Improvement, ImprovementRound
 from policyforest.learning.improvement.rollout_improvement import RolloutImprovement
 from policyforest.learning.improvement.trajectory_improvement import TrajectoryImprovement
+from policyforest.learning.offline_comparison import OfflineComparison, compare_offline
 from policyforest.learning.offline_evaluation import CoverageWarning, OfflineEvaluation, evaluate_offline
 from policyforest.learning.planned_learning import PlannedLearning, PlannedPolicy, PlanningWarning, learn
 from policyforest.learning.q_function import QFunction
 from policyforest.learning.q_history import QIteration
+from policyforest.policy.baseline import BaselinePolicy, NoisyBaseline, as_baseline
 from policyforest.policy.controller import PolicyController
 from policyforest.policy.explanation import Explanation
 from policyforest.policy.greedy_policy import GreedyPolicy
@@ -46,6 +48,7 @@ from policyforest.policy.policy_info import PolicyInfo
 __all__ = [
     "ActionRange",
     "Actuators",
+    "BaselinePolicy",
     "BestActions",
     "CandidateValue",
     "Check",
@@ -72,7 +75,9 @@ __all__ = [
     "Log",
     "LogWarning",
     "MultiResolutionExploration",
+    "NoisyBaseline",
     "ObservationWarning",
+    "OfflineComparison",
     "OfflineEvaluation",
     "PlannedLearning",
     "PlannedPolicy",
@@ -92,8 +97,10 @@ __all__ = [
     "TrajectoryImprovement",
     "Transitions",
     "__version__",
+    "as_baseline",
     "as_transitions",
     "collect",
+    "compare_offline",
     "evaluate",
     "evaluate_offline",
     "find_delay",

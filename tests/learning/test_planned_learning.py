@@ -142,7 +142,7 @@ def test_a_good_controller_that_is_given_is_kept_or_beaten() -> None:
 
 
 def test_what_has_no_act_batch_is_no_baseline() -> None:
-    with pytest.raises(TypeError, match="baseline: is 3, must have act_batch"):
+    with pytest.raises(TypeError, match="baseline: is 3, must be a policy, a function, a formula or None"):
         pf.PlannedLearning(baseline=3)
     with pytest.raises(ValueError, match=r"discount: is 1\.0, must be"):
         pf.learn(linear_samples(40), discount=1.0)

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from policyforest._support.arguments import whole_number
+from policyforest.cli.baseline_options import BaselineOptions
 from policyforest.cli.known_options import KnownOptions
 from policyforest.cli.option_groups import with_option_groups
 from policyforest.cli.output import (
@@ -73,6 +74,7 @@ def explore(
     *,
     run_options: RunOptions,
     known: KnownOptions,
+    baseline: BaselineOptions,
     selection: SelectionOptions,
     tensorboard: Annotated[Path | None, typer.Option(help="A folder for TensorBoard's scalars.")] = None,
     seed: Seed = 0,
@@ -84,6 +86,7 @@ def explore(
     whole_number("--episodes", run_options.episodes, at_least=1)
     with closing(known.applied(open_environment(problem))) as env:
         explorer = _open(env, problem, run_options, seed, jobs)
+        explorer.guard = baseline.guard(explorer.problem, seed)
         if explorer.n_episodes and not json:
             note(f"{run_options.run_dir} holds {explorer.n_episodes} episodes, the run goes on")
         started = time.perf_counter()

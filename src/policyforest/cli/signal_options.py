@@ -43,9 +43,9 @@ class SignalCommandOptions:
             "delay": None if self.delay is None else _delay(self.delay),
             "derive": self.derive,
             "channels": self.channel,
-            "max_rate": _numbers("--max-rate", self.max_rate),
-            "dead_zone": _numbers("--dead-zone", self.dead_zone),
-            "quantum": _numbers("--quantum", self.quantum),
+            "max_rate": numbers("--max-rate", self.max_rate),
+            "dead_zone": numbers("--dead-zone", self.dead_zone),
+            "quantum": numbers("--quantum", self.quantum),
             "exogenous": self.exogenous,
         }
         return {name: value for name, value in given.items() if value is not None}
@@ -59,11 +59,12 @@ def _delay(text: str) -> int | str:
     return int(text) if text.isdecimal() else text
 
 
-def _numbers(option: str, text: str | None) -> Sequence[float] | float | None:
+def numbers(option: str, text: str | None) -> Sequence[float] | float | None:
+    """The numbers of an option, one or several with commas between them."""
     if text is None:
         return None
     try:
-        numbers = [float(part) for part in text.split(",")]
+        found = [float(part) for part in text.split(",")]
     except ValueError:
         raise ValueError(f"{option}: is {text!r}, must be numbers such as '0.5' or '0.5,1'") from None
-    return numbers[0] if len(numbers) == 1 else numbers
+    return found[0] if len(found) == 1 else found

@@ -38,6 +38,7 @@ from policyforest.exploration.problem import Explorable
 from policyforest.exploration.run_directory import Record, RunDirectory, plans_needed
 from policyforest.exploration.running_episode import RunningEpisode
 from policyforest.learning.fitted_policy import FittedPolicyForest
+from policyforest.policy.baseline import NoisyBaseline
 
 
 class ExploringAgent(ExploredRun):
@@ -73,6 +74,9 @@ class ExploringAgent(ExploredRun):
         if run_dir is not None:
             self._journal.run = RunDirectory.create(run_dir, self.settings())
 
+    guard: NoisyBaseline | None = None
+    """Keeps actions near those of a controller that is there, and leaves a state that is not safe to it"""
+
     def begin_episode(self, *, wait: bool = True) -> None:
         """Begins an episode; with `wait` False even while planning, under the policy that there is until it is done."""
         if self._running is not None:
@@ -89,8 +93,10 @@ class ExploringAgent(ExploredRun):
         here = running.see(state)
         behaviour, kind = self._plans.behaviour, self.explorer.kind(self.n_episodes)
         if behaviour is None or kind == "random":
-            return uniform_action(self.problem.action_space, running.rng)
-        return self.explorer.action(behaviour, here, self.n_episodes, running.rng)
+            wanted = uniform_action(self.problem.action_space, running.rng)
+        else:
+            wanted = self.explorer.action(behaviour, here, self.n_episodes, running.rng)
+        return wanted if self.guard is None else self.guard.bounded(here, wanted)
 
     def observe(self, action: ArrayLike, reward: float, next_state: ArrayLike, terminal: bool) -> None:
         """What came of an action: the one that was really taken, the reward, the next state, and whether it ends the

@@ -23,10 +23,16 @@ from policyforest.data.readers.datasets import as_transitions
 from policyforest.data.transitions import Transitions
 from policyforest.learning.contest import CandidateValue, Contest
 from policyforest.learning.dynamics.dynamics_forest import DynamicsForest
-from policyforest.learning.dynamics.dynamics_model import DynamicsModel
+from policyforest.learning.dynamics.dynamics_model import GOOD_SCORE, DynamicsModel
 from policyforest.learning.fitted_policy import FittedPolicyForest
 from policyforest.learning.fitted_q import FittedQIteration
 from policyforest.learning.improvement.policy_search import Improvement
+from policyforest.policy.baseline import as_baseline
+from policyforest.policy.policy import Policy
+
+# Near a controller that works, most of what is left is noise: the pendulum's own speeds are explained to 0.71 by the
+# exact model. The baseline is there to compare with, so that less is asked of the model.
+SCORE_WITH_BASELINE = 0.5
 
 
 class PlanningWarning(UserWarning):
@@ -55,7 +61,8 @@ class PlannedLearning:
 
     Args:
         discount: gamma, in [0, 1).
-        baseline: A controller that is there already, with ``act_batch``; the result is not worse in the model.
+        baseline: A controller that is there already: a policy, a function of one state, or a formula such as
+            ``"u = -12*theta - 3*omega"``; the result is not worse in the model.
         reward: A known reward instead of a learned one: a formula over named columns of (s, a, s'), or a function of
             rows (states, actions, next_states).
         terminal: The same for terminal steps.
@@ -74,8 +81,9 @@ class PlannedLearning:
 
     def __post_init__(self) -> None:
         real_number("discount", self.discount, at_least=0.0, below=1.0)
-        if self.baseline is not None and not callable(getattr(self.baseline, "act_batch", None)):
-            raise TypeError(f"baseline: is {self.baseline!r}, must have act_batch(states) or be None")
+        known = self.baseline is None or isinstance(self.baseline, str) or callable(self.baseline)
+        if not known and not callable(getattr(self.baseline, "act_batch", None)):
+            raise TypeError(f"baseline: is {self.baseline!r}, must be a policy, a function, a formula or None")
 
     @one_blas_thread
     def fit(self, data: Transitions | Any) -> PlannedPolicy:
@@ -84,12 +92,12 @@ class PlannedLearning:
         seed = seed_number("random_state", self.random_state)
         self._tell("learning the model")
         model = DynamicsForest(random_state=seed, n_jobs=self.n_jobs).fit(samples)
-        if not model.is_good:
+        if not model.explains(GOOD_SCORE if self.baseline is None else SCORE_WITH_BASELINE):
             return self._without_model(samples, model, seed)
         contest = Contest(
             model,
             discount=self.discount,
-            baseline=self.baseline,
+            baseline=self._baseline(samples),
             seed=seed,
             n_jobs=self.n_jobs,
             tell=self._tell,
@@ -100,6 +108,13 @@ class PlannedLearning:
         return PlannedPolicy(
             found.policy, found.winner, found.candidates, found.model, found.start, found.improvement, found.note
         )
+
+    def _baseline(self, samples: Transitions) -> Any:
+        """The controller that is there, behind checks; a policy of this library as it is."""
+        if self.baseline is None or isinstance(self.baseline, Policy):
+            return self.baseline
+        plant, spaces = samples.plant, (samples.observation_space, samples.action_space)
+        return as_baseline(self.baseline, *spaces, plant.state_names, plant.action_names)
 
     def _without_model(self, samples: Transitions, model: DynamicsModel, seed: int) -> PlannedPolicy:
         explained = max(0.0, min(*model.state_scores, model.reward_score))
@@ -133,7 +148,8 @@ def learn(
     Args:
         data: Transitions, or a dataset that `as_transitions` knows.
         discount: gamma, in [0, 1).
-        baseline: A controller that is there already; the result is not worse in the model.
+        baseline: A controller that is there already, a policy, a function of one state or a formula such as
+            ``"u = -12*theta - 3*omega"``; the result is not worse in the model (see `compare_offline`).
         reward: A known reward instead of a learned one: a formula such as ``"-(theta**2) - 0.1*u**2"`` over named
             columns of (s, a, s'), or a function of rows (states, actions, next_states).
         terminal: The same for terminal steps.

@@ -132,8 +132,12 @@ class DynamicsModel:
     def is_good(self) -> bool:
         """Whether it predicts the reward and all that is not drawn from outside well on held-out samples; a model that
         predicts no dimension is not good."""
+        return self.explains(GOOD_SCORE)
+
+    def explains(self, share: float) -> bool:
+        """Whether it explains this share of the variance of the reward and of all that is not drawn from outside."""
         predicted = [score for d, score in enumerate(self.state_scores) if d not in self.exogenous]
-        return len(predicted) > 0 and min(self.reward_score, *predicted) >= GOOD_SCORE
+        return len(predicted) > 0 and min(self.reward_score, *predicted) >= share
 
     @cached_property
     def nearby(self) -> NearbyStates:

@@ -1,0 +1,167 @@
+"""A controller that is already there: a policy, a function of the measurement, or a law written as formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Box
+from numpy.typing import ArrayLike
+
+from policyforest._support.arguments import Floats, finite_array, real_number
+from policyforest._support.formulas import Expression
+from policyforest._support.spaces import bounds, check_fit
+from policyforest.policy.acting import ActingPolicy
+from policyforest.policy.policy_info import PolicyInfo
+
+# Actions beyond their box by less than this part of it are rounding.
+ROUNDING = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class BaselinePolicy(ActingPolicy):
+    """A controller that is already there, behind checks: its actions are finite and lie within their box.
+
+    Args:
+        law: Rows of states → rows of actions.
+        observation_space: The space of the states.
+        action_space: The box of the actions.
+        text: What it is, for people.
+    """
+
+    kind = "baseline"
+
+    law: Callable[[Floats], Any]
+    observation_space: Box
+    action_space: Box
+    text: str = "a function"
+    info: PolicyInfo = field(default_factory=lambda: PolicyInfo("baseline"))
+
+    def act(self, state: ArrayLike) -> Floats:
+        """The action for one state."""
+        action: Floats = self.act_batch(finite_array("state", state, 1)[None])[0]
+        return action
+
+    def act_batch(self, states: ArrayLike) -> Floats:
+        """The actions for rows of states; an error names the state where one is not finite or leaves its box."""
+        rows = finite_array("states", states, 2)
+        actions = np.asarray(self.law(rows), dtype=np.float64)
+        box = bounds(self.action_space)
+        if actions.shape != (len(rows), len(box)):
+            expected = (len(rows), len(box))
+            raise ValueError(f"baseline: {self.text} returned shape {actions.shape}, must return shape {expected}")
+        slack = ROUNDING * (box[:, 1] - box[:, 0])
+        fine = np.isfinite(actions) & (actions >= box[:, 0] - slack) & (actions <= box[:, 1] + slack)
+        if not fine.all():
+            i = int(np.argmin(fine.all(axis=1)))
+            raise ValueError(
+                f"baseline: {self.text} returned {actions[i].tolist()} at the state {rows[i].tolist()}, must be finite "
+                f"and within {box.tolist()}; a law that saturates is written with clip(…, low, high)"
+            )
+        kept: Floats = np.clip(actions, box[:, 0], box[:, 1])
+        return kept
+
+
+def as_baseline(
+    baseline: Any,
+    observation_space: Box,
+    action_space: Box,
+    state_names: tuple[str, ...],
+    action_names: tuple[str, ...],
+) -> BaselinePolicy:
+    """A policy, a function of one state, or a law such as ``"u = -12*theta - 3*omega"``, with several actions separated
+    by semicolons."""
+    if isinstance(baseline, BaselinePolicy):
+        return baseline
+    spaces = (observation_space, action_space)
+    if isinstance(baseline, str):
+        return BaselinePolicy(_law(baseline, state_names, action_names), *spaces, text=repr(baseline))
+    if callable(getattr(baseline, "act_batch", None)):
+        check_fit(baseline, *spaces)
+        return BaselinePolicy(baseline.act_batch, *spaces, text=type(baseline).__name__)
+    if callable(baseline):
+        function: Callable[[Floats], Any] = baseline
+        name = getattr(baseline, "__name__", "a function")
+
+        def rows(states: Floats) -> Any:
+            return np.array([np.atleast_1d(np.asarray(function(state), dtype=np.float64)) for state in states])
+
+        return BaselinePolicy(rows, *spaces, text=name)
+    raise TypeError(f"baseline: is {baseline!r}, must be a policy, a function or a formula such as 'u = -2*theta'")
+
+
+def _law(text: str, state_names: tuple[str, ...], action_names: tuple[str, ...]) -> Callable[[Floats], Floats]:
+    laws: dict[str, Expression] = {}
+    numbered = {f"s{d}": d for d in range(len(state_names))}
+    known = numbered | {name: d for d, name in enumerate(state_names)}
+    for part in text.split(";"):
+        name, equals, formula = part.partition("=")
+        if not equals or name.strip() not in action_names:
+            wanted = "; ".join(f"{action} = …" for action in action_names)
+            raise ValueError(f"baseline: is {text!r}, must be {wanted!r}")
+        try:
+            laws[name.strip()] = Expression(formula)
+        except ValueError as error:
+            raise ValueError(f"baseline: {str(error).removeprefix('expression: ')}") from None
+        if unknown := sorted(laws[name.strip()].names - known.keys()):
+            allowed = ", ".join(state_names)
+            raise ValueError(f"baseline: {text!r} names {', '.join(unknown)}, known are {allowed}")
+    missing = [name for name in action_names if name not in laws]
+    if missing:
+        raise ValueError(f"baseline: {text!r} has no law for {', '.join(missing)}")
+
+    def law(states: Floats) -> Floats:
+        columns = {name: states[:, d] for name, d in known.items()}
+        return np.stack([laws[name](columns) for name in action_names], axis=1)
+
+    return law
+
+
+@dataclass(frozen=True)
+class NoisyBaseline:
+    """Explores around a controller: its action plus bounded noise inside a safe box, its action alone outside.
+
+    Args:
+        baseline: The controller.
+        noise: The largest change of each action.
+        safe_box: Rows (low, high) of states in which noise is allowed; None: everywhere.
+        seed: The seed of the noise.
+    """
+
+    baseline: BaselinePolicy
+    noise: tuple[float, ...]
+    safe_box: Floats | None = None
+    seed: int = 0
+    _rng: np.random.Generator = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for j, size in enumerate(self.noise):
+            real_number(f"noise[{j}]", size, at_least=0.0)
+        if len(self.noise) != self.baseline.action_space.shape[0]:
+            n = self.baseline.action_space.shape[0]
+            raise ValueError(f"noise: has {len(self.noise)} numbers, must have one per action ({n})")
+        object.__setattr__(self, "_rng", np.random.default_rng(self.seed))
+
+    def is_safe(self, state: Floats) -> bool:
+        """Whether a state lies in the safe box."""
+        if self.safe_box is None:
+            return True
+        return bool(((state >= self.safe_box[:, 0]) & (state <= self.safe_box[:, 1])).all())
+
+    def act(self, state: ArrayLike) -> Floats:
+        """The action for one state."""
+        here = finite_array("state", state, 1)
+        size = np.array(self.noise)
+        return self.bounded(here, self.baseline.act(here) + self._rng.uniform(-size, size))
+
+    def bounded(self, state: Floats, wanted: Floats) -> Floats:
+        """The wanted action, no further from the baseline's than the noise; the baseline's outside of the safe box."""
+        own = self.baseline.act(state)
+        if not self.is_safe(state):
+            return own
+        size, box = np.array(self.noise), bounds(self.baseline.action_space)
+        near = np.clip(wanted, own - size, own + size)
+        kept: Floats = np.clip(near, box[:, 0], box[:, 1])
+        return kept
