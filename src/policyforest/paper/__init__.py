@@ -11,6 +11,7 @@ from policyforest.paper import (
     online_studies,
     planning_studies,
     portrait_studies,
+    real_system_studies,
     sac_studies,
     time_studies,
 )
@@ -25,6 +26,7 @@ ROOMS = (
     portrait_studies,
     sac_studies,
     planning_studies,
+    real_system_studies,
 )
 STUDIES: dict[str, Study] = {name: study for room in ROOMS for name, study in room.STUDIES.items()}
 """All studies by their names."""

@@ -9,7 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from policyforest.paper import STUDIES, batch_studies, engine_studies, planning_studies, sac_studies, time_studies
+from policyforest.paper import (
+    STUDIES,
+    batch_studies,
+    engine_studies,
+    planning_studies,
+    real_system_studies,
+    sac_studies,
+    time_studies,
+)
 from policyforest.paper.studies import Study
 
 
@@ -166,6 +174,14 @@ EXHIBITS = {
             "",
             (*planning_studies.STUDIES, "limits"),
             "planning_table",
+            "table",
+        ),
+        Exhibit(
+            "table-real-systems",
+            "Real systems: late commands, hidden speeds, an improved controller, known rewards, exported C",
+            "",
+            tuple(real_system_studies.STUDIES),
+            "real_systems_table",
             "table",
         ),
         Exhibit(

@@ -1,0 +1,116 @@
+"""Real systems: late commands, hidden speeds, an improved controller, known rewards and exported C, with what is
+required of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from policyforest.paper import STUDIES
+from policyforest.paper.cell_checks import CellResult
+from policyforest.paper.finished_cells import Cells
+from policyforest.paper.statistics import mean_interval
+
+COLUMNS = ("what", "cells", "mean [95%]", "worst", "compared with", "required")
+WITHIN_LATE, WITHIN_ANGLE = 0.10, 0.25
+"""Parts of the limit, and of the result with all measured, that returns may be below them"""
+
+JudgedLine = Callable[[Sequence[CellResult], float | None], bool | None]
+
+
+@dataclass(frozen=True)
+class RealSystemLine:
+    """A line of the table: one method of a study, another to compare with, and a requirement."""
+
+    name: str
+    study: str
+    method: str
+    beside: str
+    required: str
+    holds: JudgedLine
+    delay: int | None = None
+    """The limit that it needs"""
+
+
+def _mean(found: Sequence[CellResult], method: str) -> float:
+    return float(np.mean([result[method]["return"] for result in found]))
+
+
+def _late(delay: int) -> JudgedLine:
+    def holds(found: Sequence[CellResult], limit: float | None) -> bool | None:
+        if limit is None:
+            return None
+        right = all(result["found"].get("delay") == delay for result in found)
+        return right and _mean(found, "found") >= limit - WITHIN_LATE * abs(limit)
+
+    return holds
+
+
+def _angle(found: Sequence[CellResult], limit: float | None) -> bool:
+    whole = _mean(found, "found")
+    return _mean(found, "angle") >= whole - WITHIN_ANGLE * abs(whole)
+
+
+def _improved(found: Sequence[CellResult], limit: float | None) -> bool:
+    better = all(r["improved"]["return"] > r["baseline"]["return"] for r in found)
+    stated = all(r["improved"].get("statement") == "better" for r in found)
+    return better and stated and all(r["worse"].get("statement") != "better" for r in found)
+
+
+def _known(found: Sequence[CellResult], limit: float | None) -> bool:
+    return _mean(found, "known") >= _mean(found, "learned")
+
+
+def _equal(found: Sequence[CellResult], limit: float | None) -> bool:
+    return all(result[precision]["return"] == 0 for result in found for precision in ("float64", "float32"))
+
+
+LINES = (
+    *(
+        RealSystemLine(f"commands {n} late", f"real-delay-{n}", "found", "ignored",
+             f"delay found in every cell, mean within {WITHIN_LATE:.0%} of the limit", _late(n), n)
+        for n in (1, 2)
+    ),
+    *(
+        RealSystemLine(f"commands {n} late, angle alone", f"real-delay-{n}", "angle", "found",
+             f"mean within {WITHIN_ANGLE:.0%} of the full state's", _angle)
+        for n in (1, 2)
+    ),
+    RealSystemLine("PID improved", "real-pid", "improved", "baseline",
+         "better and stated so in every cell, a worse policy never called better", _improved),
+    *(
+        RealSystemLine(f"known reward, {problem}", f"real-known-reward-{problem}", "known", "learned",
+             "mean at least that of the learned reward", _known)
+        for problem in ("inverted-pendulum-6kg", "inverted-pendulum")
+    ),
+    RealSystemLine("steps of C that differ", "real-c-bits", "float64", "float32", "none", _equal),
+)  # fmt: skip
+
+
+def rows(cells: Cells) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """The table; lines without cells say so."""
+    limits = {number: result["return"] for number, result in cells.by_seed("real-delay-limits").items()}
+    made = []
+    for line in LINES:
+        found = list(cells.by_seed(line.study).values())
+        expected = len(STUDIES[line.study].all_seeds(cells.scale))
+        limit = None if line.delay is None else limits.get(line.delay)
+        made.append(_row(line, found, max(expected, len(found)), limit))
+    return COLUMNS, made
+
+
+def _row(line: RealSystemLine, found: Sequence[CellResult], expected: int, limit: float | None) -> tuple[str, ...]:
+    if not found:
+        return (line.name, f"0 of {expected}", "-", "-", "-", f"{line.required}: no cells")
+    values = np.array([result[line.method]["return"] for result in found])
+    mean = f"{values.mean():.4g}"
+    if len(values) > 1:
+        low, high = mean_interval(values)
+        mean += f" [{low:.4g}, {high:.4g}]"
+    beside = f"{line.beside} {_mean(found, line.beside):.4g}" + ("" if limit is None else f", limit {limit:.4g}")
+    word = {True: "met", False: "not met", None: "needs the limit"}[line.holds(found, limit)]
+    so_far = " so far" if len(found) < expected and word != "needs the limit" else ""
+    count = f"{len(found)} of {expected}"
+    return (line.name, count, mean, f"{values.min():.4g}", beside, f"{line.required}: {word}{so_far}")
