@@ -70,8 +70,8 @@ def environment_plant(env: gym.Env[Any, Any]) -> Plant:
     states, actions = env.observation_space.shape, env.action_space.shape
     n_states, n_actions = states[0] if states else 0, actions[0] if actions else 0
     known = formula_names("" if env.spec is None else env.spec.id, n_states, n_actions)
-    inside = env.unwrapped
-    told = [getattr(inside, name, None) for name in ("state_names", "action_names")]
+    roles = ("state_names", "action_names")
+    told = [env.get_wrapper_attr(name) if env.has_wrapper_attr(name) else None for name in roles]
     counts = (n_states, n_actions)
     names = [tuple(t) if t is not None and len(t) == n else k for t, k, n in zip(told, known, counts, strict=True)]
     return Plant(state_names=names[0], action_names=names[1])

@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium.spaces import Box
 from numpy.typing import ArrayLike
 
-from policyforest._support.arguments import Floats, finite_array, real_number
+from policyforest._support.arguments import Floats, box_array, finite_array, real_number
 from policyforest._support.formulas import Expression
 from policyforest._support.spaces import bounds, check_fit
 from policyforest.policy.acting import ActingPolicy
@@ -132,7 +132,7 @@ class NoisyBaseline:
 
     baseline: BaselinePolicy
     noise: tuple[float, ...]
-    safe_box: Floats | None = None
+    safe_box: ArrayLike | None = None
     seed: int = 0
     _rng: np.random.Generator = field(init=False, repr=False)
 
@@ -142,13 +142,17 @@ class NoisyBaseline:
         if len(self.noise) != self.baseline.action_space.shape[0]:
             n = self.baseline.action_space.shape[0]
             raise ValueError(f"noise: has {len(self.noise)} numbers, must have one per action ({n})")
+        if self.safe_box is not None:
+            box = box_array("safe_box", self.safe_box, self.baseline.observation_space.shape[0])
+            object.__setattr__(self, "safe_box", box)
         object.__setattr__(self, "_rng", np.random.default_rng(self.seed))
 
     def is_safe(self, state: Floats) -> bool:
         """Whether a state lies in the safe box."""
         if self.safe_box is None:
             return True
-        return bool(((state >= self.safe_box[:, 0]) & (state <= self.safe_box[:, 1])).all())
+        low, high = np.asarray(self.safe_box).T
+        return bool(((state >= low) & (state <= high)).all())
 
     def act(self, state: ArrayLike) -> Floats:
         """The action for one state."""
