@@ -49,7 +49,7 @@ _FORMULA_NAMES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 def formula_names(problem: str, n_states: int, n_actions: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What formulas call the dimensions of an environment's id in any version; empty where it is unknown."""
     states, actions = _FORMULA_NAMES.get(problem.rpartition("-v")[0], ((), ()))
-    return (states, actions) if (len(states), len(actions)) == (n_states, n_actions) else ((), ())
+    return (states if len(states) == n_states else ()), (actions if len(actions) == n_actions else ())
 
 
 STATE_NAMES, ACTION_NAMES = "state_names", "action_names"
