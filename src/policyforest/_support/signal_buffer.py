@@ -40,7 +40,7 @@ class SignalBuffer:
         return np.concatenate([*self._rows, *self._actions[: self.signals.history_actions]])
 
     def measure(self, observation: ArrayLike) -> NDArray[Any] | None:
-        """Takes a measurement and returns the state; one that is refused is not taken."""
+        """Takes a measurement and returns the state; a measurement that is refused changes nothing."""
         if self._memory is None:
             raise RuntimeError("step: reset was not called, must be called at the beginning of each episode")
         row: NDArray[Any] = real_array("observation", observation).astype(self._real)

@@ -1,7 +1,7 @@
 """Observations outside of the box that was declared for them: rounding, excursions, angles beyond their turn.
 
 Sensors and simulators do not keep to the box that their maker wrote down. A number that is beyond a side by no more
-than float32 rounds is within the box. One that is further out is kept and counted: the box of the states to learn on
+than float32 rounds is within the box. A number further out is kept and counted: the box of the states to learn on
 grows with it. An angle beyond its turn is moved by whole turns. All of this is refused where the user asks for that.
 """
 

@@ -1,4 +1,4 @@
-"""The options that say how measurements become states: history, delay, derived signals, actuators."""
+"""The options for how measurements become states: history, delay, derived signals, actuators."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def signal_facts(policy: Policy, program: Program, runner: Policy | Float32Polic
 
 
 def _helpers(signals: Signals, program: Program, limits: list[list[str]]) -> dict[str, Any]:
-    """The functions that the code needs, and their numbers: one that is not called would be a warning."""
+    """The functions that the code needs, and their numbers: a function that nothing calls would be a warning."""
     columns = [*range(len(signals.measured)), *signals.program.outputs]
     used = _used(signals.program.operations, [columns[i] for i in signals.kept])
     operations = [signals.program.operations[k] for k in sorted(used)]
