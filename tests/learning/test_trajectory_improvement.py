@@ -7,13 +7,13 @@ import pytest
 from gymnasium.spaces import Box
 from hypothesis import given
 from hypothesis import strategies as st
+from test_planned_learning import DISCOUNT, A, B, Linear, cost, linear_samples, regulator_gain
 
 import policyforest as pf
 from policyforest.learning.dynamics.focus import focused
 from policyforest.learning.improvement.iterated_lqr import TrajectorySearch, _best_move
 from policyforest.learning.improvement.rollouts import ModelRollouts
 from policyforest.learning.improvement.simple_policies import constant_policy, middle_action
-from test_planned_learning import DISCOUNT, A, B, Linear, cost, linear_samples, regulator_gain
 
 T = 60
 
@@ -64,7 +64,9 @@ def test_a_bounded_move_is_as_good_as_any_in_the_box(seed: int, m: int) -> None:
     q = rng.normal(size=(1, 2 + m))
     low, high = -rng.random((1, m)), rng.random((1, m))
     move, gain = _best_move(q, qq, 2, np.zeros(1), low, high)
-    assert (move >= low).all() and (move <= high).all() and np.isfinite(gain).all()
+    assert (move >= low).all()
+    assert (move <= high).all()
+    assert np.isfinite(gain).all()
     if m == 1:  # exact in one dimension
         tried = np.linspace(low[0, 0], high[0, 0], 201)
         value = q[0, 2] * tried + 0.5 * qq[0, 2, 2] * tried**2
@@ -78,7 +80,8 @@ def test_a_bounded_move_is_as_good_as_any_in_the_box(seed: int, m: int) -> None:
 def test_a_policy_from_trajectories_is_near_the_optimum(model: pf.DynamicsModel) -> None:
     start = constant_policy(model.transitions, middle_action(model.transitions))
     made = pf.TrajectoryImprovement(DISCOUNT, n_rounds=2, n_trajectories=30).improve(model, start)
-    assert made.improved and made.gain > 0
+    assert made.improved
+    assert made.gain > 0
     assert cost(made.policy) < 1.02 * cost(Linear(regulator_gain()))
     assert made.policy.info.method == "trajectory-improvement"
 
@@ -102,7 +105,8 @@ def test_noise_that_costs_more_than_trajectories_gain_is_left_to_rollouts() -> N
     )  # fmt: skip
     model = pf.DynamicsForest().fit(noisy)
     made = pf.TrajectoryImprovement(DISCOUNT).improve(model, Linear(regulator_gain()))
-    assert not made.improved and made.history == ()
+    assert not made.improved
+    assert made.history == ()
 
 
 def test_bad_settings_and_starts_are_named(model: pf.DynamicsModel) -> None:
