@@ -30,8 +30,8 @@ from policyforest.learning.improvement.policy_search import Improvement
 from policyforest.policy.baseline import as_baseline
 from policyforest.policy.policy import Policy
 
-# Near a controller that works, most of what is left is noise: of the speeds of a pendulum that three laws balanced, good
-# models explained 0.71 to 0.80. The baseline is there to compare with, so that less is asked of the model.
+# Near a controller that works, most of what is left is noise: good models explained 0.71 to 0.80 of the speeds of a
+# pendulum that three laws balanced. The baseline is there to compare with, so that less is asked of the model.
 SCORE_WITH_BASELINE = 0.5
 
 
