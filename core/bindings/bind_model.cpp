@@ -43,6 +43,23 @@ void add_output(RegressorGroup& group, Vector coefficients, const NativeForest* 
   group.check("outputs");
 }
 
+// Gives the last output a kernel expansion over the scaled inputs.
+void set_kernel(RegressorGroup& group, Vector lengths, Rows2 centres, Vector weights) {
+  if (group.outputs.empty()) throw std::invalid_argument("kernel: there is no output yet");
+  const std::size_t width = lengths.shape(0);
+  if (centres.shape(1) != width || centres.shape(0) != weights.shape(0))
+    throw std::invalid_argument("centres: must have one row per weight and one column per length");
+  Kernel kernel;
+  kernel.lengths.assign(lengths.data(), lengths.data() + width);
+  for (const double length : kernel.lengths)
+    if (!(length > 0.0)) throw std::invalid_argument("lengths: must be positive");
+  kernel.weights.assign(weights.data(), weights.data() + weights.shape(0));
+  for (std::size_t i = 0; i < centres.shape(0); ++i)
+    for (std::size_t d = 0; d < width; ++d) kernel.centres.push_back(centres(i, d) / kernel.lengths[d]);
+  group.outputs.back().kernel = std::make_shared<const Kernel>(std::move(kernel));
+  group.check("outputs");
+}
+
 Numbers group_predict(const RegressorGroup& group, Rows2 rows, std::size_t n_threads) {
   if (rows.shape(1) != group.features.n_inputs()) throw std::invalid_argument("rows: has the wrong number of columns");
   std::vector<double> out(rows.shape(0) * group.outputs.size());
@@ -227,6 +244,7 @@ void register_model(nb::module_& m) {
   nb::class_<RegressorGroup>(m, "RegressorGroup")
       .def(nb::new_(&make_group), nb::arg("inputs"))
       .def("add", &add_output, nb::arg("coefficients"), nb::arg("forest").none())
+      .def("set_kernel", &set_kernel, nb::arg("lengths"), nb::arg("centres"), nb::arg("weights"))
       .def("features", &group_features, nb::arg("rows"), nb::arg("degree"))
       .def("predict", &group_predict, nb::arg("rows"), nb::arg("n_threads") = 1);
   register_learned_model(m);

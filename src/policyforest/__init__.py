@@ -17,6 +17,7 @@ from policyforest.environments.limited_actuators import DelayedActions, LimitedA
 from policyforest.environments.signal_task import SignalTask
 from policyforest.exploration import (
     DisagreementExploration,
+    ModelExploration,
     MultiResolutionExploration,
     resume,
 )
@@ -74,6 +75,7 @@ __all__ = [
     "LimitedActuators",
     "Log",
     "LogWarning",
+    "ModelExploration",
     "MultiResolutionExploration",
     "NoisyBaseline",
     "ObservationWarning",

@@ -70,3 +70,27 @@ def test_bad_options_are_one_line(call, words, message):
     assert done.exit_code == 2
     assert message in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_the_agent_that_plans_takes_steps_a_known_reward_and_says_what_it_was_told(call, tmp_path):
+    words = ("--agent", "plan", "--steps", "24", "--max-steps", "12", "--reward", "-abs(next_theta)", "--json")
+    found = CliRunner().invoke(
+        main, ["explore", "swing-up", *words, "--policies", "1", "--validation-episodes", "1", "--jobs", "1"]
+    )
+    assert found.exit_code == 0, found.output
+    report = json.loads(found.stdout)
+    assert report["samples"] == 24
+    assert report["known"] == ["reward"]
+    assert report["plans"] == 1
+    assert isinstance(report["goal_found"], bool)
+
+
+def test_the_agent_that_plans_refuses_what_it_cannot_use(call):
+    told = call("--agent", "plan", "--episodes", "1")
+    assert told.exit_code == 2
+    assert "r_max: the agent 'plan' needs none" in told.stderr
+    unknown = CliRunner().invoke(main, ["explore", "swing-up", "--agent", "plan", "--reward", "height"])
+    assert unknown.exit_code == 2
+    assert "reward: has height, known are" in unknown.stderr
+    assert call("--agent", "mre", "--terminal", "s0 > 1").exit_code == 2
+    assert call("--steps", "0").exit_code == 2

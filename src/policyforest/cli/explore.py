@@ -30,19 +30,30 @@ from policyforest.cli.problem_argument import PROBLEM_HELP, open_environment
 from policyforest.environments.episodes import Environment
 from policyforest.environments.evaluation import Evaluation, evaluate
 from policyforest.environments.named_problems import named_problem
-from policyforest.exploration import EXPLORERS, EpisodeReport, ExploringAgent, make_agent, resume
+from policyforest.exploration import AGENTS, EpisodeReport, ExploringAgent, ModelExploration, make_agent, resume
+from policyforest.exploration.model_exploration import PLAN_AGENT
 from policyforest.learning.methods import with_problem
 from policyforest.policy.policy_files import SUFFIX
 
 EVALUATION_EPISODES = 10
+DEFAULT_EPISODES = 100
 
 
 @dataclass(frozen=True)
 class RunOptions:
     """How to explore."""
 
-    episodes: Annotated[int, typer.Option(help="Episodes of the run in all, those of a resumed run included.")] = 100
-    agent: Annotated[str, typer.Option(help=f"{', '.join(EXPLORERS)}; 'disagreement' is ours.")] = EXPLORERS[0]
+    episodes: Annotated[
+        int | None,
+        typer.Option(
+            help="Episodes of the run in all, those of a resumed run included.  [default: 100 without --steps]"
+        ),
+    ] = None
+    steps: Annotated[int | None, typer.Option(help="Steps of the run in all, if they are fewer.")] = None
+    agent: Annotated[
+        str,
+        typer.Option(help=f"{', '.join(AGENTS)}; 'plan' plans with a learned model, 'disagreement' with Q forests."),
+    ] = AGENTS[0]
     run_dir: Annotated[
         Path | None, typer.Option(help="Where every finished episode is kept; the run goes on if there is one.")
     ] = None
@@ -51,6 +62,15 @@ class RunOptions:
     ] = None
     max_steps: Annotated[int | None, typer.Option(help="The longest episode.  [default: the problem's own]")] = None
     discount: Discount = None
+
+    @property
+    def budget(self) -> tuple[int | None, int | None]:
+        """Episodes and steps."""
+        episodes = DEFAULT_EPISODES if self.episodes is None and self.steps is None else self.episodes
+        for name, number in (("--episodes", episodes), ("--steps", self.steps)):
+            if number is not None:
+                whole_number(name, number, at_least=1)
+        return episodes, self.steps
 
 
 @dataclass(frozen=True)
@@ -83,14 +103,15 @@ def explore(
 ) -> None:
     """Explore PROBLEM from nothing, and keep the best of several policies learned from what was seen."""
     selection.check()
-    whole_number("--episodes", run_options.episodes, at_least=1)
-    with closing(known.applied(open_environment(problem))) as env:
-        explorer = _open(env, problem, run_options, seed, jobs)
+    budget = run_options.budget
+    plans = run_options.agent == PLAN_AGENT  # it takes formulas itself; others see them as the problem's own
+    with closing(open_environment(problem) if plans else known.applied(open_environment(problem))) as env:
+        explorer = _open(env, problem, run_options, known if plans else KnownOptions(), seed, jobs)
         explorer.guard = baseline.guard(explorer.problem, seed)
         if explorer.n_episodes and not json:
             note(f"{run_options.run_dir} holds {explorer.n_episodes} episodes, the run goes on")
         started = time.perf_counter()
-        _play(explorer, run_options.episodes, tensorboard, quiet=json)
+        _play(explorer, budget, tensorboard, quiet=json)
         best = _best_policy(explorer, selection, quiet=json)
         told = {"explored_by": run_options.agent, "explored_episodes": explorer.n_episodes}
         best = with_problem(best, named_problem(problem).id, **told, **known.told())
@@ -104,7 +125,9 @@ def explore(
         print_pairs(f"Explored {report['problem']} with {report['agent']}", _lines(report, selection, judged))
 
 
-def _open(env: Environment, problem: str, options: RunOptions, seed: int, jobs: int) -> ExploringAgent:
+def _open(
+    env: Environment, problem: str, options: RunOptions, known: KnownOptions, seed: int, jobs: int
+) -> ExploringAgent:
     """A new run, or the one in `run_dir`, which must have been begun with the same settings."""
     settings: dict[str, Any] = {
         "r_max": options.r_max,
@@ -112,6 +135,8 @@ def _open(env: Environment, problem: str, options: RunOptions, seed: int, jobs: 
         "seed": seed,
         "max_steps": options.max_steps,
         "n_jobs": jobs,
+        "reward": known.reward,
+        "terminal": known.terminal,
     }
     run_dir = options.run_dir
     if run_dir is None or not (run_dir / "settings.json").is_file():
@@ -119,10 +144,13 @@ def _open(env: Environment, problem: str, options: RunOptions, seed: int, jobs: 
     return resume(run_dir, env, n_jobs=jobs, expected=make_agent(options.agent, env, **settings).settings())
 
 
-def _play(explorer: ExploringAgent, episodes: int, tensorboard: Path | None, quiet: bool) -> None:
+def _play(
+    explorer: ExploringAgent, budget: tuple[int | None, int | None], tensorboard: Path | None, quiet: bool
+) -> None:
     """The episodes that are left of the run."""
+    episodes, steps = budget
     with closing(EpisodeTable(quiet, tensorboard)) as shown:
-        explorer.learn(episodes=episodes, callback=shown)
+        explorer.learn(episodes, steps, callback=shown)
     if explorer.run is not None:
         explorer.run.close()
 
@@ -143,12 +171,28 @@ def _report(explorer: ExploringAgent, output: Path, judged: Evaluation, seconds:
         "policy": str(output),
         "evaluation": judged.as_dict(),
         "seconds": seconds,
+        **_about_model(explorer),
     }
+
+
+def _about_model(explorer: ExploringAgent) -> dict[str, Any]:
+    """What only agents report that plan with a model: which functions they were given, and whether they found anything
+    that is worth doing."""
+    if not isinstance(explorer, ModelExploration):
+        return {}
+    known = [name for name in ("reward", "terminal") if explorer.settings()[name] is not None]
+    return {"known": known, "plans": len(explorer.plans), "goal_found": not explorer.found_nothing}
 
 
 def _lines(report: dict[str, Any], selection: SelectionOptions, judged: Evaluation) -> dict[str, str]:
     chosen = f"the best of {selection.policies} by {selection.validation_episodes} validation episodes each"
-    return {
+    told = {}
+    if report.get("known"):
+        told["known"] = " and ".join(report["known"])
+    if report.get("goal_found") is False:
+        coverage = f"{report['coverage']:.1%} of states and actions are known"
+        told["goal"] = f"none was found: nothing beats a constant action ({coverage})"
+    return told | {
         "samples": f"{report['samples']:,} in {report['episodes']} episodes",
         "policy": chosen,
         "return": str(judged),

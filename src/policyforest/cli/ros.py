@@ -70,7 +70,9 @@ def explore(
         Path, typer.Option(help="Keep every finished episode in this folder; an existing run is resumed.")
     ],
     episodes: Annotated[int, typer.Option(help="Episodes of the run in all, those of a resumed run included.")] = 100,
-    agent: Annotated[str, typer.Option(help="Who explores: mre (the paper's), disagreement (ours), …")] = "mre",
+    agent: Annotated[
+        str, typer.Option(help="Who explores: mre (the paper's), plan and disagreement (ours), …")
+    ] = "mre",
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Learn a policy in the end, and save it.")
     ] = None,
@@ -153,11 +155,14 @@ def read(
 
 def _open_agent(name: str, config: Any, run_dir: Path, seed: int, jobs: int) -> Any:
     from policyforest.exploration import make_agent, resume
+    from policyforest.exploration.model_exploration import PLAN_AGENT
     from policyforest.ros.robot_exploration import require_episodes, robot_problem
 
     episode = require_episodes(config)
     settings: dict[str, Any] = {"r_max": episode.r_max, "discount": episode.discount, "seed": seed, "n_jobs": jobs}
     settings |= {"max_steps": episode.steps}
+    if name == PLAN_AGENT:  # its optimism needs no largest reward
+        settings.pop("r_max")
     problem = robot_problem(config)
     if not (run_dir / "settings.json").is_file():
         return make_agent(name, problem, run_dir=run_dir, **settings)

@@ -6,11 +6,11 @@ Each takes an environment, or the spaces of a system that has none (`Problem.of_
 from __future__ import annotations
 
 import os
-from typing import Any, Literal
+from typing import Literal
 
 from policyforest._support.arguments import one_of
 from policyforest.environments.named_problems import DISCOUNT, named_problem
-from policyforest.exploration.explorers import EXPLORERS, EpsilonSchedule, Explorer, explorer
+from policyforest.exploration.explorers import EpsilonSchedule, Explorer, explorer
 from policyforest.exploration.exploring_agent import ExploringAgent
 from policyforest.exploration.planner import OptimisticValue, Planner, Update
 from policyforest.exploration.problem import Explorable, Problem
@@ -65,7 +65,7 @@ class MultiResolutionExploration(ExploringAgent):
         run_dir: RunDir = None,
     ) -> None:
         ours = one_of("final", final, ("paper", "ours")) == "ours"
-        gamma = _discount(system, discount)
+        gamma = discount_of(system, discount)
         planner = paper_planner(gamma, horizon, n_jobs, knownness, update, optimistic_value, n_estimators, max_points)
         super().__init__(
             system,
@@ -105,7 +105,7 @@ class BaselineExploration(ExploringAgent):
     ) -> None:
         one_of("name", name, ("random", "epsilon-greedy", "greedy"))
         ours = one_of("planning", planning, ("paper", "ours")) == "ours"
-        gamma = _discount(system, discount)
+        gamma = discount_of(system, discount)
         super().__init__(
             system,
             explorer(name, epsilon=epsilon),
@@ -142,7 +142,7 @@ class DisagreementExploration(ExploringAgent):
         max_steps: int | None = None,
         run_dir: RunDir = None,
     ) -> None:
-        gamma = _discount(system, discount)
+        gamma = discount_of(system, discount)
         super().__init__(
             system,
             explorer("disagreement"),
@@ -219,18 +219,8 @@ def paper_planner(
     )
 
 
-def make_agent(name: str, system: Explorable, **settings: Any) -> ExploringAgent:
-    """An agent by the name of its explorer, one of `EXPLORERS`; `settings` are the parameters of its class."""
-    one_of("agent", name, EXPLORERS)
-    if name == "disagreement":
-        return DisagreementExploration(system, **settings)
-    if name == "mre":
-        return MultiResolutionExploration(system, **settings)
-    settings.pop("r_max", None)  # only optimism needs it
-    return BaselineExploration(system, name, **settings)
-
-
-def _discount(system: Explorable, given: float | None) -> float:
+def discount_of(system: Explorable, given: float | None) -> float:
+    """gamma as given, or the problem's own."""
     if given is not None:
         return given
     id = Problem.of(system).id

@@ -7,9 +7,21 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from typing import Any, Protocol
 
 from policyforest.exploration.explorers import Behaviour, EpisodeKind
 from policyforest.exploration.planner import Plan
+from policyforest.policy.policy import Policy
+
+
+class MadePlan(Protocol):
+    """What every plan has."""
+
+    @property
+    def policy(self) -> Policy: ...
+
+    @property
+    def seconds(self) -> float: ...
 
 
 class BackgroundPlans:
@@ -18,7 +30,7 @@ class BackgroundPlans:
     def __init__(self) -> None:
         self.behaviour: Behaviour | None = None
         """What to act by; None before the first plan"""
-        self._last: dict[EpisodeKind, Plan] = {}
+        self._last: dict[EpisodeKind, Any] = {}
         self._thread: threading.Thread | None = None
         self._failure: BaseException | None = None
 
@@ -31,14 +43,18 @@ class BackgroundPlans:
         """Whether a plan is being made in the background."""
         return self._thread is not None and self._thread.is_alive()
 
-    def make(self, kind: EpisodeKind, plan: Callable[[], Plan]) -> float:
+    def make(self, kind: EpisodeKind, plan: Callable[[], MadePlan]) -> float:
         """Makes a plan now, and returns the seconds that it took."""
         made = plan()
         self._last[kind] = made
         self.behaviour = Behaviour(made.policy)
         return made.seconds
 
-    def make_in_background(self, kind: EpisodeKind, plan: Callable[[], Plan]) -> None:
+    def use(self, policy: Policy) -> None:
+        """Acts by a policy whose plan was made before, by another process."""
+        self.behaviour = Behaviour(policy)
+
+    def make_in_background(self, kind: EpisodeKind, plan: Callable[[], MadePlan]) -> None:
         """Returns at once; the plan is used when it is ready. There must be none under way, see `wait`."""
         self._thread = threading.Thread(target=self._make_safely, args=(kind, plan), name="planning", daemon=True)
         self._thread.start()
@@ -52,7 +68,7 @@ class BackgroundPlans:
             failure, self._failure = self._failure, None
             raise failure
 
-    def _make_safely(self, kind: EpisodeKind, plan: Callable[[], Plan]) -> None:
+    def _make_safely(self, kind: EpisodeKind, plan: Callable[[], MadePlan]) -> None:
         try:
             self.make(kind, plan)
         except BaseException as error:  # raised again in the thread that acts

@@ -31,7 +31,7 @@ from policyforest.environments.episodes import Episode, random_streams
 from policyforest.exploration.agent_settings import agent_settings
 from policyforest.exploration.episode_report import EpisodeCallback
 from policyforest.exploration.explored_run import ExploredRun
-from policyforest.exploration.explorers import Explorer, uniform_action
+from policyforest.exploration.explorers import EpisodeKind, Explorer, uniform_action
 from policyforest.exploration.loop import explore_environment
 from policyforest.exploration.planner import PlanInput, Planner
 from policyforest.exploration.problem import Explorable
@@ -123,7 +123,11 @@ class ExploringAgent(ExploredRun):
         self._journal.keep(self.n_episodes, record)
         self._running = None
         self._experience.add(record.episode)
-        self._note(self._plan(record, background))
+        seconds = 0.0
+        try:
+            seconds = self._plan(record, background)
+        finally:  # the episode is kept and reported whatever goes wrong in its plan
+            self._note(seconds)
 
     def keep_pending(self) -> None:
         """Keeps an episode that has ended but could not be written."""
@@ -184,5 +188,8 @@ class ExploringAgent(ExploredRun):
         return 0.0
 
     def _note(self, plan_seconds: float) -> None:
-        kind = self.explorer.kind(self.n_episodes - 1)
-        self._journal.note(self._experience.report(kind, plan_seconds))
+        self._journal.note(self._experience.report(self._kind(self.n_episodes - 1), plan_seconds))
+
+    def _kind(self, episode: int) -> EpisodeKind:
+        """What an episode was planned with."""
+        return self.explorer.kind(episode)

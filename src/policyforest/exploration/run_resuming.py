@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import gymnasium as gym
@@ -13,7 +14,9 @@ from policyforest.environments.episodes import id_from_file
 from policyforest.environments.known_task import known_task
 from policyforest.exploration.agent_settings import agent_arguments
 from policyforest.exploration.exploring_agent import ExploringAgent
-from policyforest.exploration.problem import Problem
+from policyforest.exploration.known_formulas import KnownFunction, is_formula, known_name
+from policyforest.exploration.model_exploration import PLAN_AGENT, ModelExploration
+from policyforest.exploration.problem import Explorable, Problem
 from policyforest.exploration.run_directory import RunDirectory
 
 
@@ -21,6 +24,8 @@ def resume(
     run_dir: str | os.PathLike[str],
     env: gym.Env[Any, Any] | None = None,
     *,
+    reward: KnownFunction = None,
+    terminal: KnownFunction = None,
     n_jobs: int | None = 1,
     expected: Mapping[str, Any] | None = None,
 ) -> ExploringAgent:
@@ -28,25 +33,61 @@ def resume(
 
     Args:
         env: The environment; default: one made from the id that the run knows. One of another problem is an error.
+        reward: The known reward of a run that was begun with a function; a formula is read from the run.
+        terminal: The same for terminal steps.
         expected: The `settings()` that the run must have; an error names every difference.
     """
     run, settings = RunDirectory.open(run_dir)
     try:
-        problem, arguments = Problem.from_settings(settings["problem"]), agent_arguments(settings, n_jobs)
+        problem = Problem.from_settings(settings["problem"])
+        make = _maker(settings, n_jobs, {"reward": reward, "terminal": terminal})
         if expected is not None:
             # Those of the agent, not of the file: what an older version did not write has its default there.
-            _require_same(run, ExploringAgent(problem, **arguments).settings(), expected)
+            _require_same(run, make(problem).settings(), expected)
         if env is None and problem.id:
             env = gym.make(id_from_file(str(run.path), problem.id), **problem.env_kwargs)
             env = known_task(env, problem.plant.reward, problem.plant.terminal)
         if env is not None:
             _require_same(run, problem.settings(), Problem.of_env(env).settings(), "problem.")
-        agent = ExploringAgent(problem if env is None else env, **arguments)
+        agent = make(problem if env is None else env)
         agent.restore(run)
     except BaseException:
         run.close()
         raise
     return agent
+
+
+def _maker(
+    settings: Mapping[str, Any], n_jobs: int | None, known: Mapping[str, KnownFunction]
+) -> Callable[[Explorable], ExploringAgent]:
+    """Makes the agent of a run's settings."""
+    if settings.get("agent") != PLAN_AGENT:
+        for name, given in known.items():
+            if given is not None:
+                raise ValueError(f"{name}: was given, but the run was begun without it")
+        return partial(_explorer, agent_arguments(settings, n_jobs))
+    functions = {name: _known(name, settings[name], given) for name, given in known.items()}
+    plain = {name: settings[name] for name in ("discount", "growth", "seed", "max_steps")}
+    return partial(_model_agent, plain | functions | {"n_jobs": n_jobs})
+
+
+def _explorer(arguments: Mapping[str, Any], system: Explorable) -> ExploringAgent:
+    return ExploringAgent(system, **arguments)
+
+
+def _model_agent(arguments: Mapping[str, Any], system: Explorable) -> ExploringAgent:
+    return ModelExploration(system, **arguments)
+
+
+def _known(name: str, kept: str | None, given: KnownFunction) -> KnownFunction:
+    """The known function of a run: a formula that it holds, or the function that must be given again."""
+    if kept is None or is_formula(kept):
+        if given is not None and known_name(given) != kept:
+            raise ValueError(f"{name}: is {known_name(given)!r}, the run was begun with {kept!r}")
+        return kept
+    if known_name(given) != kept:
+        raise ValueError(f"{name}: is {known_name(given)!r}, must be given again: the run was begun with {kept!r}")
+    return given
 
 
 def _require_same(run: RunDirectory, theirs: Mapping[str, Any], ours: Mapping[str, Any], prefix: str = "") -> None:

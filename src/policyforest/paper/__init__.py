@@ -7,6 +7,7 @@ May import: `_support`, `data`, `forest`, `environments`, `policy`, `learning`, 
 from policyforest.paper import (
     batch_studies,
     engine_studies,
+    exploration_studies,
     limit_studies,
     online_studies,
     planning_studies,
@@ -27,6 +28,7 @@ ROOMS = (
     sac_studies,
     planning_studies,
     real_system_studies,
+    exploration_studies,
 )
 STUDIES: dict[str, Study] = {name: study for room in ROOMS for name, study in room.STUDIES.items()}
 """All studies by their names."""

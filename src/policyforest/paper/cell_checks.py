@@ -16,6 +16,7 @@ METHOD_KEYS = {
     "returns": ("return", "steps"),
     "times": ("action_us", "q_seconds", "policy_seconds"),
     "plans": ("return", "steps"),
+    "runs": ("return", "steps", "balanced", "cpu_seconds", "plans"),
 }
 NUMBER = (int, float)
 KEYS: dict[str, dict[str, type | tuple[type, ...]]] = {

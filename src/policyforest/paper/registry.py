@@ -13,6 +13,7 @@ from policyforest.paper import (
     STUDIES,
     batch_studies,
     engine_studies,
+    exploration_studies,
     planning_studies,
     real_system_studies,
     sac_studies,
@@ -182,6 +183,14 @@ EXHIBITS = {
             "",
             tuple(real_system_studies.STUDIES),
             "real_systems_table",
+            "table",
+        ),
+        Exhibit(
+            "table-exploring",
+            "Learning from scratch with a model that is planned in, compared with what is required",
+            "",
+            (*exploration_studies.STUDIES, "planning-pendulum-v1-limit", "limits"),
+            "exploration_table",
             "table",
         ),
         Exhibit(

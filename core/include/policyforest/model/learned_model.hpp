@@ -1,6 +1,6 @@
 // One learned model of a system: a control step as a function of state, action and an observed residual.
 //
-// An output is c·phi(x) plus a forest of what that leaves, both over x = (some state dimensions, actions). Outputs are
+// An output is c·phi(x) plus a kernel expansion or a forest of what that leaves, all over x = (some state dimensions, actions). Outputs are
 // changes of state dimensions, or of the angle of a sine-cosine pair; dimensions that are functions of others are
 // computed. Reward, the chance of a terminal step and what that pays are learned the same way. Steps that leave the box
 // of the data are charged for it: nothing is known there, and a plan must not profit from that.
@@ -19,9 +19,18 @@
 
 namespace policyforest {
 
-// c·phi(x) + F(x clipped to `range`); either part may be missing.
+// sum_i weight_i exp(-|(z - centre_i) / length|^2 / 2) over the scaled inputs z of `Features`, the mean of a Gaussian
+// process. Centres are stored divided by the lengths, in a row each.
+struct Kernel {
+  std::vector<double> lengths, centres, weights;
+
+  double value(const double* scaled) const;  // of z / length
+};
+
+// c·phi(x) + kernel(z) + F(x clipped to `range`); each part may be missing.
 struct Regressor {
   std::vector<double> coefficients;
+  std::shared_ptr<const Kernel> kernel;
   std::shared_ptr<const Predictor> forest;
 };
 

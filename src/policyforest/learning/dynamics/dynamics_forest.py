@@ -40,6 +40,8 @@ class DynamicsForest:
         n_estimators: Trees of the forests of the whole model; members of the ensemble have fewer.
         random_state: The seed.
         n_jobs: Threads; the result does not depend on them.
+        kernels: Also compare Gaussian processes where samples are few: they need the fewest, and a step of the model
+            costs ten times as much with them.
     """
 
     reward: KnownFunction | None = None
@@ -48,6 +50,7 @@ class DynamicsForest:
     n_estimators: int = 25
     random_state: int | np.random.Generator | None = 0
     n_jobs: int | None = 1
+    kernels: bool = False
 
     @one_blas_thread
     def fit(self, transitions: Transitions) -> DynamicsModel:
@@ -60,7 +63,9 @@ class DynamicsForest:
         held_out = HeldOut.of(data.episodes, seed)
         inputs = _inputs(data, structure)
         targets = _targets(data, structure)
-        choices = [choose(inputs, y, held_out, seed + 2 + j, self.n_jobs) for j, y in enumerate(targets.T)]
+        choices = [
+            choose(inputs, y, held_out, seed + 2 + j, self.n_jobs, self.kernels) for j, y in enumerate(targets.T)
+        ]
         exogenous = declared
         if exogenous is None:
             exogenous = self._exogenous(data, structure, choices, held_out, seed)
@@ -112,7 +117,7 @@ class DynamicsForest:
         for of_next in (False, True):
             states = data.next_states if of_next else data.states
             inputs = ModelInputs(np.concatenate([states[rows], data.actions[rows]], axis=1), dict(data.periodic))
-            choice = choose(inputs, y, held_out[rows], seed + 1, self.n_jobs)
+            choice = choose(inputs, y, held_out[rows], seed + 1, self.n_jobs, self.kernels)
             models.append(RewardModel(choice, inputs, y, of_next, rows))
             if choice.score > 1.0 - 1e-9:
                 break

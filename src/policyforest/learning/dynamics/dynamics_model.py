@@ -99,6 +99,11 @@ class DynamicsModel:
         """R² of the reward on held-out samples; 1 where it is known."""
         return 1.0 if self.known_reward is not None else self.reward.choice.score
 
+    @property
+    def has_kernels(self) -> bool:
+        """Whether some output is a Gaussian process: its steps take about ten times as long."""
+        return any(choice.kind.base == "kernel" for choice in (*self.choices, self.reward.choice))
+
     def resampling(self, n_drawn: int) -> Resampling:
         """The report that goes with `n_drawn` samples."""
         end_error = 0.0 if self.known_terminal is not None else self.end.error

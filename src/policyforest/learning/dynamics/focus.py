@@ -39,7 +39,9 @@ def focused(model: DynamicsModel, visited: Floats) -> DynamicsModel:
     for j, choice in enumerate(model.choices):
         drawn = j < len(model.structure.plain) and model.structure.plain[j] in model.exogenous
         y = model.targets[:, j]
-        choices.append(choice if drawn else choose(inputs, y, held_out, model.seed + 2 + j, model.n_jobs, judged))
+        choices.append(
+            choice if drawn else choose(inputs, y, held_out, model.seed + 2 + j, model.n_jobs, judged=judged)
+        )
     spread, residuals = observed_noise(
         inputs, model.targets, choices, model.reward.choice, model.reward.rows, model.seed, model.n_jobs
     )

@@ -1,10 +1,11 @@
-"""One learned output: a parametric part, and a forest with linear leaves of what that leaves.
+"""One learned output: a parametric part, and a Gaussian process or a forest with linear leaves of what that leaves.
 
 The parametric part is none or a polynomial of standardised inputs, angles as sine and cosine:
 
     y = c · phi(x) + F(x),    c = (Phi' Phi + 1e-6 N D)^-1 Phi' y,
 
-where D is the identity without the entry of the constant: a constant output is fitted exactly.
+where D is the identity without the entry of the constant: a constant output is fitted exactly. A smooth output of which
+there are few samples has a linear part and the mean of a Gaussian process (`kernel`) instead of the forest.
 """
 
 from __future__ import annotations
@@ -22,15 +23,17 @@ import policyforest._core as _core
 from policyforest._support.arguments import Floats
 from policyforest.forest.forest import Forest
 from policyforest.forest.growing import grow_forest
+from policyforest.learning.dynamics.kernel import FittedKernel, KernelShape, fit_kernel, kernel_shape
 
-Base = Literal["none", "linear", "quadratic", "cubic", "quartic", "quintic"]
+Base = Literal["none", "linear", "quadratic", "cubic", "quartic", "quintic", "kernel"]
 # Bases by the degree of their polynomial.
 BASES: tuple[Base, ...] = ("none", "linear", "quadratic", "cubic", "quartic", "quintic")
 RIDGE = 1e-6
 
 
 class OutputKind(NamedTuple):
-    """What an output is made of; `leaf`: samples per leaf divided by the coefficients of a leaf, None: no forest."""
+    """What an output is made of; `leaf`: samples per leaf divided by the coefficients of a leaf, None: no forest. The
+    base "kernel" is a linear function and a Gaussian process."""
 
     base: Base
     leaf: int | None = None
@@ -64,6 +67,19 @@ class ModelInputs:
             table[d, 3:] = sides
         return table
 
+    @cached_property
+    def shapes(self) -> dict[bytes, KernelShape]:
+        """The shapes of kernels that were found so far, by what is regressed."""
+        return {}
+
+    def shape_of(self, y: Floats, seed: int) -> KernelShape:
+        """The shape of the kernel of what a linear function leaves of outputs at all rows."""
+        key = y.tobytes()
+        if key not in self.shapes:
+            left = y - self.linear @ ridge(self.linear, y)
+            self.shapes[key] = kernel_shape(self.linear[:, 1:], left, seed)
+        return self.shapes[key]
+
     def group(self) -> _core.RegressorGroup:
         """An empty group of regressors over these inputs."""
         return _core.RegressorGroup(self.table)
@@ -95,22 +111,25 @@ class ModelInputs:
 
     def features(self, base: Base) -> Floats:
         """The features of a base."""
-        if base in ("none", "linear"):
-            return self.linear[:, : None if base == "linear" else 0]
+        if base in ("none", "linear", "kernel"):
+            return self.linear[:, : 0 if base == "none" else None]
         if base not in self.products:
             self.products[base] = self.group().features(self.rows, BASES.index(base))
         return self.products[base]
 
 
 class FittedOutput(NamedTuple):
-    """The two parts of an output."""
+    """The parts of an output."""
 
     coefficients: Floats
     forest: Forest | None
+    kernel: FittedKernel | None = None
 
     def add_to(self, group: _core.RegressorGroup) -> None:
         """Makes this the next output of a group over the same inputs."""
         group.add(np.ascontiguousarray(self.coefficients), None if self.forest is None else self.forest._native)
+        if self.kernel is not None:
+            group.set_kernel(*map(np.ascontiguousarray, self.kernel))
 
 
 def ridge(features: Floats, y: Floats, weights: Floats | None = None) -> Floats:
@@ -148,6 +167,9 @@ def fit_output(
     target = y[rows]
     weights = None if inputs.weights is None else inputs.weights[rows]
     coefficients = ridge(features, target, weights)
+    if kind.base == "kernel":
+        left = y - inputs.linear @ coefficients
+        return FittedOutput(coefficients, None, fit_kernel(inputs.shape_of(y, seed), inputs.linear[:, 1:], left, rows))
     if kind.leaf is None:
         return FittedOutput(coefficients, None)
     forest = grow_forest(

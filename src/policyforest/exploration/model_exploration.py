@@ -1,0 +1,267 @@
+"""The agent that plans with the learned model: it replans when that pays, and explores what the model does not know.
+
+Its first episode holds random actions for several steps, which moves a system more than new ones in every step. From
+then on it acts by the policy of the last plan (`model_planner`). A run directory holds the policy of every plan beside
+the episodes, so that a resumed run continues to the same bits without planning again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from policyforest._support.arguments import Floats, whole_number
+from policyforest._support.spaces import bounds
+from policyforest.exploration.agents import RunDir, discount_of, our_planner
+from policyforest.exploration.explorers import EpisodeKind, Explorer, held
+from policyforest.exploration.exploring_agent import ExploringAgent
+from policyforest.exploration.known_formulas import KnownFunction, known_function, known_name
+from policyforest.exploration.model_planner import ModelPlan, ModelPlanner, ModelTask
+from policyforest.exploration.plan_files import PlanFiles, StoredPlan
+from policyforest.exploration.policy_selection import PolicyCallback, best_by_validation
+from policyforest.exploration.problem import Explorable
+from policyforest.exploration.run_directory import Record, RunDirectory
+from policyforest.exploration.running_episode import RunningEpisode
+from policyforest.forest.executors.interface import Executor
+from policyforest.learning.dynamics.dynamics_model import DynamicsModel
+from policyforest.policy.policy import Policy
+
+PLAN_AGENT = "plan"
+"""Its name on the command line."""
+# Random actions are held for up to so many steps.
+LONGEST_HOLD = 8
+# Earlier policies that compete with each plan besides the last, and in the end.
+REMEMBERED = 3
+# Episodes of environments that have no time limit of their own, unless one is given.
+LONGEST_EPISODE = 1_000
+
+
+class ModelExploration(ExploringAgent):
+    """Our best agent: it plans with a learned model (`pf.DynamicsForest`), between episodes, when that pays.
+
+    Args:
+        system: An environment, a `Problem`, or the two spaces of a system, (observations, actions).
+        reward: The reward, where it is known: a function of rows (states, actions, next_states), or a formula of the
+            names of the dimensions (see `known_formulas`). None: it is learned.
+        terminal: The same for terminal steps.
+        discount: gamma; default: the problem's own, or 0.98.
+        growth: The share by which samples grow before the next plan, unless the model was wrong.
+        seed: The same seed gives the same run.
+        n_jobs: Threads; the result does not depend on them.
+        max_steps: The longest episode, if shorter than the environment's own time limit; where there is none: 1,000.
+        run_dir: Where every finished episode and every plan is kept.
+    """
+
+    def __init__(
+        self,
+        system: Explorable,
+        *,
+        reward: KnownFunction = None,
+        terminal: KnownFunction = None,
+        discount: float | None = None,
+        growth: float = 0.25,
+        seed: int = 0,
+        n_jobs: int | None = 1,
+        max_steps: int | None = None,
+        run_dir: RunDir = None,
+    ) -> None:
+        gamma = discount_of(system, discount)
+        self._known = {"reward": known_name(reward), "terminal": known_name(terminal)}
+        self._stored: list[StoredPlan] = []
+        self._model: DynamicsModel | None = None
+        self._plan_files: PlanFiles | None = None
+        self._held: _HeldActions | None = None
+        self._growth = growth
+        super().__init__(system, Explorer(PLAN_AGENT), our_planner(gamma, n_jobs), seed=seed, max_steps=max_steps)
+        functions = {
+            name: known_function(name, given, self.problem)
+            for name, given in (("reward", reward), ("terminal", terminal))
+        }
+        self.model_planner = ModelPlanner(gamma, **functions, growth=growth, n_jobs=n_jobs)
+        if self.max_steps is None and self.env is not None and _never_ends(self.env):
+            self.max_steps = LONGEST_EPISODE
+        if run_dir is not None:
+            self._journal.run = RunDirectory.create(run_dir, self.settings())
+            self._plan_files = PlanFiles(self._journal.run.path)
+
+    def settings(self) -> dict[str, Any]:
+        """All that a run depends on, as plain data."""
+        return {
+            "agent": PLAN_AGENT,
+            "problem": self.problem.settings(),
+            **self._known,
+            "discount": self.model_planner.discount,
+            "growth": self.model_planner.growth,
+            "seed": self.seed,
+            "max_steps": self.max_steps,
+        }
+
+    def begin_episode(self, *, wait: bool = True) -> None:
+        """Begins an episode; with `wait` False even while planning, under the policy that there is until it is done."""
+        super().begin_episode(wait=wait)
+        self._held = None
+
+    def act(self, state: ArrayLike) -> Floats:
+        """The action in a state. Constant time; a plan that has become ready is used from the next call on."""
+        running = self._acting_episode()
+        here = running.see(state)
+        behaviour = self._plans.behaviour
+        if behaviour is None:
+            if self._held is None:
+                self._held = _HeldActions(self.problem.action_space, running.rng)
+            return self._held.next()
+        return held(np.asarray(behaviour.policy.act(here)), self.problem.action_space)
+
+    @property
+    def plans(self) -> Sequence[StoredPlan]:
+        """The plans so far, the last one last."""
+        return tuple(self._stored)
+
+    @property
+    def found_nothing(self) -> bool:
+        """Whether nothing that is better than a constant action is known yet."""
+        return not self._stored or self._stored[-1].explores
+
+    def restore(self, run: RunDirectory) -> None:
+        """Takes in the episodes and plans of a run directory; a plan that was being made is made again."""
+        records = list(run.records())
+        self._plan_files = PlanFiles(run.path)
+        stored = {plan.episode: plan for plan in self._plan_files.read(len(records))}
+        for i, record in enumerate(records):
+            self._experience.add(record.episode)
+            if i in stored:
+                self._use(stored[i])
+            if i < len(records) - 1 or i in stored:
+                self._note(0.0)
+        if self._stored:
+            planned = self.transitions[: self._stored[-1].n_samples]
+            self._model = self.model_planner.learn_model(planned, self._seed(self._stored[-1].episode))
+        if records and len(records) - 1 not in stored:
+            self._note(self._plan(records[-1]))
+        self._journal.resume(run)
+
+    def policies(
+        self, n: int = REMEMBERED, *, callback: PolicyCallback | None = None, executor: Executor | None = None
+    ) -> list[Policy]:
+        """Up to n policies to choose from: one planned from all samples that nothing is left to explore with, and those
+        of the last plans that the model trusts most."""
+        number = whole_number("n", n, at_least=1)
+        final = self._final()
+        if callback is not None:
+            callback(1, number)
+        earlier = self._trusted([plan.policy for plan in self._stored if not plan.explores], number - 1)
+        if callback is not None:
+            callback(number, number)
+        return [final.policy, *earlier]
+
+    def best_policy(
+        self,
+        n: int = REMEMBERED,
+        validation_episodes: int = 10,
+        *,
+        callback: PolicyCallback | None = None,
+        executor: Executor | None = None,
+    ) -> Policy:
+        """The best of up to n policies: by `validation_episodes` episodes each; without an environment, by members of
+        the model's ensemble that none of them was made with. So a run that was good and got worse goes back."""
+        whole_number("validation_episodes", validation_episodes, at_least=1)
+        candidates = self.policies(n, callback=callback)
+        if self.env is not None:
+            return best_by_validation(candidates, self.env, validation_episodes, self.seed)
+        return self._trusted(candidates, 1)[0]
+
+    def _final(self) -> ModelPlan:
+        self.wait()
+        made = self.model_planner.plan(replace(self._task(self.n_episodes), final=True))
+        self._model = made.model
+        return replace(made, policy=self._labelled(made))
+
+    def _trusted(self, policies: Sequence[Policy], number: int) -> list[Policy]:
+        """The policies that the newest model thinks most of."""
+        if number < 1 or not policies or self._model is None:
+            return list(policies)[:number]
+        recent = list(policies)[-4 * number :]
+        values = self.model_planner.judged(self._model, recent, self.seed).mean(axis=1)
+        return [recent[i] for i in np.argsort(-values, kind="stable")[:number]]
+
+    def _record(self, episode: Any) -> Record:
+        return Record(episode, "plain", None)
+
+    def _plan(self, record: Record, background: bool = False) -> float:
+        """Plans if a plan is due; returns the seconds, 0 for a plan in the background."""
+        samples, number = self.transitions, self.n_episodes - 1
+        if not self.model_planner.due(self._model, samples):
+            return 0.0
+        make = partial(self._make, self._task(number), number)
+        if not background:
+            return self._plans.make("plain", make)
+        self._plans.make_in_background("plain", make)
+        return 0.0
+
+    def _task(self, episode: int) -> ModelTask:
+        last = self._stored[-1] if self._stored else None
+        earlier = [plan.policy for plan in reversed(self._stored) if not plan.explores][:REMEMBERED]
+        explored = sum(plan.explores for plan in self._stored)
+        sequence = None if last is None else last.sequence
+        return ModelTask(self.transitions, self._seed(episode), tuple(earlier), sequence, explored)
+
+    def _make(self, task: ModelTask, episode: int) -> ModelPlan:
+        made = self.model_planner.plan(task)
+        stored = StoredPlan(
+            episode, len(task.samples), self._labelled(made), made.winner, made.explores, made.sequence, made.values
+        )
+        if self._plan_files is not None:
+            self._plan_files.write(stored)
+        self._stored.append(stored)
+        self._model = made.model
+        return made
+
+    def _use(self, stored: StoredPlan) -> None:
+        self._stored.append(stored)
+        self._plans.use(stored.policy)
+
+    def _labelled(self, made: ModelPlan) -> Policy:
+        told = {"discount": self.model_planner.discount, "winner": made.winner, "known": self._known}
+        info = replace(made.policy.info, settings=told, n_samples=len(made.model.transitions), problem=self.problem.id)
+        return made.policy.with_info(info)
+
+    def _seed(self, episode: int) -> int:
+        return int(np.random.SeedSequence([self.seed, episode]).generate_state(1, np.uint64)[0])
+
+    def _kind(self, episode: int) -> EpisodeKind:
+        before = [plan for plan in self._stored if plan.episode < episode]
+        if not before:
+            return "random"
+        return "optimistic" if before[-1].explores else "plain"
+
+    def _acting_episode(self) -> RunningEpisode:
+        running = self._running_episode("act")
+        if running.ended:
+            raise RuntimeError("act: no episode is running; call begin_episode first")
+        return running
+
+
+class _HeldActions:
+    """Uniform actions, each held for some steps."""
+
+    def __init__(self, space: Any, rng: np.random.Generator) -> None:
+        self._space, self._rng, self._left = space, rng, 0
+        self._action = np.zeros(space.shape[0])
+
+    def next(self) -> Floats:
+        if self._left == 0:
+            low, high = bounds(self._space).T
+            self._action = held(low + (high - low) * self._rng.random(len(low)), self._space)
+            self._left = int(self._rng.integers(1, LONGEST_HOLD))
+        self._left -= 1
+        return self._action
+
+
+def _never_ends(env: Any) -> bool:
+    """Whether an environment tells no time limit."""
+    return env.spec is None or env.spec.max_episode_steps is None

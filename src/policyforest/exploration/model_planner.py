@@ -1,0 +1,286 @@
+"""Planning with the learned model between episodes: when a plan is due, how it is made, and what it explores.
+
+A plan is made when the samples have grown by a share since the last one, or when the last model did not predict the
+newest episode. The model is learned again, and candidates compete in it: the policies of earlier plans, the best
+constant action, the linear-quadratic regulator, and a policy from planned trajectories, which starts from the last
+plan's. The best is improved by rollouts where the model is quick enough.
+
+What the next episode teaches is part of the plan: its model does not charge for leaving the data (`EXPLORING`), so
+unknown regions promise what the model cannot exclude. Where nothing is better than a constant action, nothing that is
+known is worth doing: then being where no sample is counts as a reward of its own, and no `r_max` is needed.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from policyforest._support.arguments import Floats, real_number
+from policyforest._support.spaces import bounds
+from policyforest.data.known_functions import Known
+from policyforest.data.transitions import Transitions
+from policyforest.learning.contest import Q_DIMENSIONS
+from policyforest.learning.dynamics.dynamics_forest import DynamicsForest
+from policyforest.learning.dynamics.dynamics_model import DynamicsModel
+from policyforest.learning.fitted_policy import FittedPolicyForest
+from policyforest.learning.fitted_q import FittedQIteration
+from policyforest.learning.improvement.linear_quadratic import linear_quadratic_policy
+from policyforest.learning.improvement.policy_search import certainly_better
+from policyforest.learning.improvement.rollout_improvement import RolloutImprovement
+from policyforest.learning.improvement.simple_policies import constant_policy, middle_action
+from policyforest.learning.improvement.simulation import EXPLORING, LEAVING, Simulation
+from policyforest.learning.improvement.trajectory_policy import (
+    FINAL_ROUNDS,
+    ROUNDS,
+    TrajectoryPlan,
+    trajectory_policy,
+)
+from policyforest.policy.policy import Policy
+
+# Fewer samples are not planned with.
+FEWEST_SAMPLES = 20
+# A plan is due when the newest episode is missed by this multiple of what held-out samples are missed by, and the
+# samples have grown at least by this share.
+WRONG, LEAST_GROWTH = 4.0, 0.05
+MEMBERS, FIRST_JUDGE = 4, 100
+JUDGED_STARTS = 24
+# Candidates that always do the same: nothing, the least and the most.
+CONSTANTS = ("constant", "least", "most")
+# Gains over a constant action below this part of the rewards' spread are worth nothing.
+NEGLIGIBLE = 0.02
+# By what the worth of novelty falls with each episode that was played for it.
+FADING = 0.2
+# Steps of planned trajectories: as long as a reward matters, within limits.
+HORIZON, SHORTEST, LONGEST = 1.2, 20, 100
+ROLLED_STATES = 600
+
+
+@dataclass(frozen=True)
+class ModelTask:
+    """All that a plan depends on, besides the planner's settings."""
+
+    samples: Transitions = field(repr=False)
+    seed: int
+    earlier: tuple[Policy, ...] = ()
+    """Policies of earlier plans, the last one first"""
+    sequence: Floats | None = field(default=None, repr=False)
+    """The actions of the last plan's best trajectory"""
+    explored: int = 0
+    """Episodes so far that were planned to see what is new: its worth falls with them"""
+    final: bool = False
+    """The plan is relied on, and explores nothing"""
+
+
+@dataclass(frozen=True)
+class ModelPlan:
+    """What was planned."""
+
+    policy: Policy
+    winner: str
+    """The candidate that the policy comes from"""
+    explores: bool
+    """Whether the next episode is to see what is new, because nothing known is worth doing"""
+    sequence: Floats | None = field(repr=False)
+    model: DynamicsModel = field(repr=False)
+    values: dict[str, float]
+    """What each candidate is worth in the model where episodes begin"""
+    seconds: float
+
+
+@dataclass(frozen=True)
+class ModelPlanner:
+    """How to plan with the model.
+
+    Args:
+        discount: gamma, in [0, 1).
+        reward: A known reward function of rows (states, actions, next_states), instead of a learned one.
+        terminal: The same for terminal steps.
+        growth: A plan is due when the samples have grown by this share.
+        n_jobs: Threads; the result does not depend on them.
+    """
+
+    discount: float = 0.98
+    reward: Known | None = None
+    terminal: Known | None = None
+    growth: float = 0.25
+    n_jobs: int | None = 1
+
+    def __post_init__(self) -> None:
+        real_number("discount", self.discount, at_least=0.0, below=1.0)
+        real_number("growth", self.growth, at_least=0.0)
+
+    @property
+    def n_steps(self) -> int:
+        """Of planned trajectories."""
+        return int(np.clip(round(HORIZON / (1.0 - self.discount)), SHORTEST, LONGEST))
+
+    def learn_model(self, samples: Transitions, seed: int) -> DynamicsModel:
+        """The model that a plan with this seed is made in."""
+        how = DynamicsForest(self.reward, self.terminal, random_state=seed, n_jobs=self.n_jobs, kernels=True)
+        return how.fit(samples)
+
+    def due(self, model: DynamicsModel | None, samples: Transitions) -> bool:
+        """Whether a plan is due: by the growth of the samples, or because `model`, the last plan's, was wrong."""
+        if len(samples) < FEWEST_SAMPLES:
+            return False
+        if model is None:
+            return True
+        planned = len(model.transitions)
+        if len(samples) >= (1.0 + self.growth) * planned:
+            return True
+        return len(samples) >= (1.0 + LEAST_GROWTH) * planned and _wrong(model, samples[planned:])
+
+    def plan(self, task: ModelTask) -> ModelPlan:
+        """Learns the model and a policy."""
+        started = time.perf_counter()
+        made = _Planning(self, task).run()
+        return replace(made, seconds=time.perf_counter() - started)
+
+    def judged(self, model: DynamicsModel, policies: Sequence[Policy], seed: int) -> Floats:
+        """What policies are worth where episodes begin, on members of the ensemble that none was made with: a row of
+        members for each."""
+        judge = _EnsembleJudge(self, model, seed, LEAVING)
+        return np.array([judge.values(policy, FIRST_JUDGE).mean(axis=1) for policy in policies])
+
+
+class _EnsembleJudge:
+    """Values of policies in the members of a model's ensemble, from where episodes begin, under common noise."""
+
+    def __init__(self, how: ModelPlanner, model: DynamicsModel, seed: int, leaving: float) -> None:
+        self.how, self.model, self.seed, self.leaving = how, model, seed, leaving
+        data = model.transitions
+        first = np.unique(data.episodes, return_index=True)[1]
+        self.starts = data.states[first]
+        rows = np.random.default_rng([seed, 61]).integers(len(self.starts), size=JUDGED_STARTS)
+        self.judged = self.starts[rows]
+        self._members: dict[int, Any] = {}
+
+    def simulation(self, member: int, novelty: float = 0.0) -> Simulation:
+        """A member of the ensemble, made when it is first needed."""
+        if member not in self._members:
+            self._members[member] = self.model.member(member)
+        return Simulation(self.model, self._members[member], self.how.discount, self.leaving, novelty)
+
+    def values(self, policy: Any, first_member: int = 0) -> Floats:
+        """Discounted returns (members, starts)."""
+        n_steps = 2 * self.how.n_steps
+        return np.stack([
+            self.simulation(b).play(policy, self.judged, n_steps, np.random.default_rng([self.seed, 62, b])).worth
+            for b in range(first_member, first_member + MEMBERS)
+        ])  # fmt: skip
+
+
+class _Planning:
+    """One plan."""
+
+    def __init__(self, how: ModelPlanner, task: ModelTask) -> None:
+        self.how, self.task = how, task
+        self.model = how.learn_model(task.samples, task.seed)
+        self.judge = _EnsembleJudge(how, self.model, task.seed, LEAVING if task.final else EXPLORING)
+
+    def run(self) -> ModelPlan:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # of trajectories that leave all bounds, and are dropped
+            return self._run()
+
+    def _run(self) -> ModelPlan:
+        planned = self._trajectories(0.0)
+        policies = self._candidates() | {"trajectories": planned.policy}
+        values = {name: self.judge.values(policy) for name, policy in policies.items()}
+        best = max(values, key=lambda name: float(values[name].mean()))
+        if not (policies[best] is planned.policy and planned.kept):
+            improved = self._improved(policies[best])
+            if improved is not None:
+                policies["improved"], values["improved"] = improved, self.judge.values(improved)
+                best = max((best, "improved"), key=lambda name: float(values[name].mean()))
+        constant = max(CONSTANTS, key=lambda name: float(values[name].mean()) if name in values else -np.inf)
+        gain = values[best] - values[constant]
+        useless = best in CONSTANTS or not certainly_better(gain) or float(gain.mean()) < self._negligible()
+        sequence, explores = planned.sequence, useless and not self.task.final
+        if explores:
+            novel = self._trajectories(self._novelty())
+            policies["novelty"], best, sequence = novel.policy, "novelty", novel.sequence
+        worth = {name: float(value.mean()) for name, value in values.items()}
+        return ModelPlan(policies[best], best, explores, sequence, self.model, worth, 0.0)
+
+    def _trajectories(self, novelty: float) -> TrajectoryPlan:
+        return trajectory_policy(
+            self.judge.simulation(0, novelty), self.judge.starts, self.how.n_steps, self.task.seed % 2**32,
+            self.task.sequence, FINAL_ROUNDS if self.task.final else ROUNDS,
+            self.task.earlier[0] if self.task.earlier and novelty == 0.0 else None,
+        )  # fmt: skip
+
+    def _candidates(self) -> dict[str, Any]:
+        data = self.task.samples
+        box, middle = bounds(data.action_space), middle_action(data)
+        actions = dict(zip(CONSTANTS, (middle, box[:, 0], box[:, 1]), strict=True))
+        found: dict[str, Any] = {name: constant_policy(data, action) for name, action in actions.items()}
+        regulator = None if data.terminals.all() else linear_quadratic_policy(data, self.how.discount)
+        if regulator is not None:
+            found["linear-quadratic"] = regulator
+        if self._carries_values():
+            seed, n_jobs = self.task.seed, self.how.n_jobs
+            q = FittedQIteration(self.how.discount, random_state=seed, n_jobs=n_jobs)
+            found["fpf-pwl"] = FittedPolicyForest(q_learner=q, random_state=seed, n_jobs=n_jobs).fit(data)
+        return found | {f"earlier {i}": policy for i, policy in enumerate(self.task.earlier)}
+
+    def _carries_values(self) -> bool:
+        """Whether a Fitted Policy Forest competes, in few dimensions: where some end pays more than any other step,
+        which a search of sequences hardly finds; and in the end, where episodes may begin where none began yet."""
+        data = self.task.samples
+        if data.states.shape[1] + data.actions.shape[1] > Q_DIMENSIONS or data.actions.shape[1] > 1:
+            return False
+        ends = data.rewards[data.terminals]
+        goal = len(ends) > 0 and float(ends.max()) > float(data.rewards[~data.terminals].max(initial=-np.inf))
+        return goal or self.task.final
+
+    def _improved(self, policy: Any) -> Policy | None:
+        """The policy improved by rollouts; None where that is too slow or finds nothing better."""
+        if self.model.has_kernels:
+            return None
+        improver = RolloutImprovement(
+            self.how.discount, n_states=ROLLED_STATES, random_state=self.task.seed, n_jobs=self.how.n_jobs
+        )
+        found = improver.improve(self.model, policy)
+        return found.policy if found.improved else None
+
+    def _negligible(self) -> float:
+        """Gains below it are worth nothing: a small part of the spread of rewards, for as long as they matter."""
+        return NEGLIGIBLE * float(self.task.samples.rewards.std()) / (1.0 - self.how.discount)
+
+    def _novelty(self) -> float:
+        """What a step beyond the data is worth: the spread of the rewards for as long as they matter, less from episode
+        to episode."""
+        rewards = self.task.samples.rewards
+        spread = max(float(rewards.max() - rewards.min()), 1e-6 * (1.0 + float(np.abs(rewards).max())))
+        return spread / (1.0 - self.how.discount) / (1.0 + FADING * self.task.explored)
+
+
+def _wrong(model: DynamicsModel, newer: Transitions) -> bool:
+    """Whether new steps are missed by clearly more than held-out ones were when the model was learned."""
+    if len(newer) == 0:
+        return False
+    living = ~newer.terminals
+    if not living.any():
+        return False
+    rows = newer[np.flatnonzero(living)]
+    ahead, rewards, chance, _ = model.native.step(rows.states, rows.actions, None, False)
+    missed = rows.next_states - ahead
+    for d, (low, high) in newer.periodic.items():
+        missed[:, d] = (missed[:, d] + (high - low) / 2) % (high - low) - (high - low) / 2
+    spread = model.transitions.next_states - model.transitions.states
+    for d, (low, high) in newer.periodic.items():
+        spread[:, d] = (spread[:, d] + (high - low) / 2) % (high - low) - (high - low) / 2
+    expected = (1.0 - np.array(model.state_scores)) * spread.var(axis=0)
+    states_wrong = (np.mean(missed**2, axis=0) > WRONG * expected + 1e-4 * spread.var(axis=0)).any()
+    ends_wrong = float(chance.mean()) > 0.1
+    reward_error = float(np.mean((rewards - rows.rewards) ** 2))
+    known = model.known_reward is not None
+    allowed = WRONG * (1.0 - model.reward_score) + 1e-3
+    reward_wrong = not known and reward_error > allowed * float(model.transitions.rewards.var()) + 1e-12
+    return bool(states_wrong or ends_wrong or reward_wrong)

@@ -1,0 +1,93 @@
+"""The plans of a run on disk: the policy of each, with what the next plan starts from.
+
+`plan-000042.pforest` beside the episodes is the plan that was made after episode 42; it holds all that a resumed run
+needs of it. Plans of episodes that are played again are made again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from policyforest._support.arguments import Floats
+from policyforest.policy.policy import Policy
+from policyforest.policy.policy_files import SUFFIX, load
+
+# Where the info of a policy's file keeps the rest of its plan.
+KEPT = "plan"
+
+
+@dataclass(frozen=True)
+class StoredPlan:
+    """What is kept of a plan."""
+
+    episode: int
+    """The plan was made after it"""
+    n_samples: int
+    policy: Policy = field(repr=False)
+    winner: str
+    """The candidate that the policy comes from"""
+    explores: bool
+    """Whether it is to see what is new, because nothing that is known is worth doing"""
+    sequence: Floats | None = field(repr=False)
+    """The actions of its best trajectory"""
+    values: Mapping[str, float]
+    """What each candidate is worth in the model"""
+
+
+class PlanFiles:
+    """The files of plans in a run directory."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def write(self, plan: StoredPlan) -> None:
+        """Keeps a plan; the file is written beside and renamed."""
+        kept = {
+            "episode": plan.episode,
+            "n_samples": plan.n_samples,
+            "winner": plan.winner,
+            "explores": plan.explores,
+            "sequence": None if plan.sequence is None else plan.sequence.tolist(),
+            "values": dict(plan.values),
+        }
+        info = replace(plan.policy.info, settings={**plan.policy.info.settings, KEPT: kept})
+        plan.policy.with_info(info).save(self._file(plan.episode))
+
+    def read(self, n_episodes: int) -> Iterator[StoredPlan]:
+        """The plans after episodes that are there; files that are damaged or of later episodes are dropped."""
+        for path in sorted(self._folder.glob(f"plan-*{SUFFIX}")):
+            number = int(path.stem.split("-")[1])
+            plan = None if number >= n_episodes else _read(path, number)
+            if plan is None:
+                path.unlink()
+            else:
+                yield plan
+
+    def _file(self, episode: int) -> Path:
+        return self._folder / f"plan-{episode:06}{SUFFIX}"
+
+
+def _read(path: Path, number: int) -> StoredPlan | None:
+    try:
+        policy: Any = load(path)
+        settings = dict(policy.info.settings)
+        kept = settings.pop(KEPT)
+        if kept["episode"] != number:
+            return None
+        sequence = kept["sequence"]
+        return StoredPlan(
+            number,
+            int(kept["n_samples"]),
+            policy.with_info(replace(policy.info, settings=settings)),
+            str(kept["winner"]),
+            bool(kept["explores"]),
+            None if sequence is None else np.array(sequence, dtype=np.float64),
+            {str(name): float(value) for name, value in kept["values"].items()},
+        )
+    except (ValueError, KeyError, TypeError, OSError):
+        return None

@@ -1,0 +1,180 @@
+"""One member of a learned model as a simulator without noise: what trajectories are planned in.
+
+The core decides hard where the data ends. A search that follows slopes needs to feel the end coming: here a step beyond
+the data is charged by the square of its distance from it, and a step that would end the episode earns what the end
+pays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+import policyforest._core as _core
+from policyforest._support.arguments import Floats
+from policyforest._support.spaces import bounds
+from policyforest.data.known_functions import known_ends, known_rewards
+from policyforest.learning.dynamics.dynamics_model import DynamicsModel
+from policyforest.learning.dynamics.edge import Edge
+from policyforest.learning.dynamics.kernel import spread_rows
+
+# What leaving the data by its whole width costs a plan that is to be relied on, and one that explores.
+LEAVING, EXPLORING = 100.0, 1.0
+# Visited states that novelty is measured by.
+PLACES, NEWEST = 150, 5.0
+# States are followed up to so many widths of the data beyond it.
+REACH = 3.0
+# The smallest difference that matters in a state dimension, as a part of its size: for those that hardly vary.
+SMALLEST = 1e-3
+
+
+class SimulatedEpisodes(NamedTuple):
+    """Episodes of a policy: the states that it passed (rows, steps + 1, dimensions), and what they are worth."""
+
+    states: Floats
+    worth: Floats
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """Steps rows of states side by side.
+
+    Args:
+        model: The learned model.
+        native: One of its members, compiled.
+        discount: gamma.
+        leaving: What a step costs that leaves the data by its whole width, in standard deviations of the reward.
+        novelty: What a step to where no sample is near is worth to a plan that explores.
+    """
+
+    model: DynamicsModel
+    native: _core.LearnedModel = field(repr=False)
+    discount: float
+    leaving: float = LEAVING
+    novelty: float = 0.0
+
+    @cached_property
+    def action_box(self) -> Floats:
+        """Rows (low, high)."""
+        return bounds(self.model.transitions.action_space)
+
+    @cached_property
+    def spread(self) -> Floats:
+        """Of each state dimension in the data."""
+        states = self.model.transitions.states
+        return np.asarray(np.maximum(states.std(axis=0), SMALLEST * (1.0 + np.abs(states).max(axis=0))))
+
+    @cached_property
+    def reward_scale(self) -> float:
+        """What differences of rewards are measured by."""
+        rewards = self.model.transitions.rewards
+        return max(float(rewards.std()), 1e-3 * float(np.abs(rewards).max()), 1e-9)
+
+    @cached_property
+    def edge(self) -> Edge:
+        """Where the data ends."""
+        return self.model.edge(self.discount)
+
+    @cached_property
+    def _width(self) -> Floats:
+        width = self.edge.box[:, 1] - self.edge.box[:, 0]
+        return np.asarray(np.where(width > 1e-9, width, np.inf))
+
+    @cached_property
+    def _reach(self) -> tuple[Floats, Floats]:
+        """How far states are followed beyond the data: where a model explodes, numbers stay moderate."""
+        low, high = self.edge.box.T
+        return low - REACH * (high - low) - 1.0, high + REACH * (high - low) + 1.0
+
+    def step(
+        self, states: Floats, actions: Floats, residuals: NDArray[np.uint32] | None = None
+    ) -> tuple[Floats, Floats, Floats]:
+        """Next states, rewards and the chances that the step is the last; `residuals`: rows of observed noise."""
+        here, taken = np.ascontiguousarray(states), np.ascontiguousarray(actions)
+        ahead, rewards, chance, paid = self.native.step(here, taken, residuals, False)
+        ahead = np.clip(np.where(np.isnan(ahead), here, ahead), *self._reach)
+        if self.model.known_terminal is not None:
+            chance = known_ends(self.model.known_terminal, here, taken, ahead).astype(np.float64)
+        if self.model.known_reward is not None:
+            rewards = paid = known_rewards(self.model.known_reward, here, taken, ahead)
+        rewards = np.where(np.isfinite(rewards), rewards, self.edge.reward)
+        earned = (1.0 - chance) * rewards + chance * paid
+        return ahead, earned + self._beyond(ahead), chance
+
+    def reward(self, states: Floats, actions: Floats, ahead: Floats) -> Floats:
+        """The rewards of steps whose next states are given, where the reward is known; else those of the model."""
+        if self.model.known_reward is None or self.model.known_terminal is not None:
+            return self.step(states, actions)[1]
+        rewards = known_rewards(self.model.known_reward, states, actions, ahead)
+        return rewards + self._beyond(ahead)
+
+    def _beyond(self, ahead: Floats) -> Floats:
+        """What a step beyond the data costs, or is worth to a plan that explores."""
+        low, high = self.edge.box.T
+        outside = np.maximum(np.maximum(low - ahead, ahead - high), 0.0) / self._width
+        charged = np.asarray(-self.leaving * self.reward_scale * (outside**2).sum(axis=1))
+        return charged if self.novelty == 0.0 else charged + self.novelty * self._new(ahead)
+
+    def _new(self, states: Floats) -> Floats:
+        """How new states are: 0 where they are as near to a visited one as those are to each other, then rising with
+        the distance up to `NEWEST`, so that there is always a way to more."""
+        places, radius = self._visited
+        apart = self.apart(states[:, None], places[None]) / self.spread
+        nearest = np.sqrt((apart**2).sum(axis=2).min(axis=1))
+        return np.asarray(np.clip(nearest / radius - 1.0, 0.0, NEWEST))
+
+    @cached_property
+    def _visited(self) -> tuple[Floats, float]:
+        """Visited states that lie far from each other, and how far any other visited state is from them at most."""
+        data = self.model.transitions
+        states = np.concatenate([data.states, data.next_states[~data.terminals]])
+        number = max(1, min(PLACES, len(data) // 2))
+        chosen = spread_rows(states / self.spread, number)
+        apart = self.apart(states[:, None], states[chosen][None]) / self.spread
+        radius = float(np.sqrt((apart**2).sum(axis=2).min(axis=1).max()))
+        return states[chosen], max(radius, 1e-9)
+
+    def apart(self, a: Floats, b: Floats) -> Floats:
+        """a - b, the short way round for angles."""
+        difference = a - b
+        for d, (low, high) in self.model.transitions.periodic.items():
+            turn = high - low
+            difference[..., d] = (difference[..., d] + turn / 2) % turn - turn / 2
+        return np.asarray(difference)
+
+    def follow(self, starts: Floats, actions: Floats) -> tuple[Floats, Floats]:
+        """States (rows, steps + 1, dimensions) and rewards (rows, steps) of sequences of actions."""
+        n, n_steps, _ = actions.shape
+        states, rewards = np.empty((n, n_steps + 1, starts.shape[1])), np.empty((n, n_steps))
+        states[:, 0], alive = starts, np.ones(n)
+        for t in range(n_steps):
+            states[:, t + 1], earned, chance = self.step(states[:, t], actions[:, t])
+            rewards[:, t] = alive * earned
+            alive = alive * (1.0 - chance)
+        return states, rewards
+
+    def play(
+        self, policy: Any, starts: Floats, n_steps: int, rng: np.random.Generator, noise: float = 0.0
+    ) -> SimulatedEpisodes:
+        """Plays a policy with the noise that was observed, and with noise on its actions as a part of their range."""
+        n, (low, high) = len(starts), self.action_box.T
+        states, rewards, alive = np.empty((n, n_steps + 1, starts.shape[1])), np.empty((n, n_steps)), np.ones(n)
+        states[:, 0] = starts
+        for t in range(n_steps):
+            actions = policy.act_batch(states[:, t])
+            if noise > 0.0:
+                actions = np.clip(actions + noise * (high - low) * rng.standard_normal(actions.shape), low, high)
+            rows = rng.integers(len(self.model.residuals), size=n).astype(np.uint32)
+            states[:, t + 1], earned, chance = self.step(states[:, t], actions, rows)
+            rewards[:, t] = alive * earned
+            alive = alive * (1.0 - chance)
+        return SimulatedEpisodes(states, self.worth(rewards))
+
+    def worth(self, rewards: Floats) -> Floats:
+        """The discounted sums of rows of rewards; what is not finite is worth nothing at all."""
+        sums = rewards @ self.discount ** np.arange(rewards.shape[-1])
+        return np.asarray(np.where(np.isfinite(sums), sums, -np.inf))

@@ -1,0 +1,215 @@
+"""From planned trajectories to a policy: what the trajectories do, and what their feedback would do near them.
+
+The best sequence of actions from where episodes begin is searched for and improved by the slopes of the model. The
+forest is regressed on the states of the trajectories, on states near them with the actions of their feedback, and,
+as in DAgger (Ross et al., 2011), on trajectories from the states that the forest itself comes to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from policyforest._support.arguments import Floats
+from policyforest.forest.growing import grow_forest
+from policyforest.learning.improvement.simple_policies import make_policy
+from policyforest.learning.improvement.simulation import Simulation
+from policyforest.learning.improvement.trajectories import GROWN_FROM, Trajectories, search_sequence
+from policyforest.policy.policy import Policy
+
+# Rounds of the search, of the improvement of the first trajectory, and of those that start from it.
+SEARCH_ROUNDS, FIRST_ROUNDS, NEXT_ROUNDS = 8, (6, 15), (4, 6)
+# Searches of each length, where the model is quick and where it holds Gaussian processes.
+SEARCHES, SLOW_SEARCHES = 4, 2
+# Trajectories from start states, and those that are added in each round: some of them from observed states.
+STARTS, AGGREGATED, OBSERVED = 8, 20, 6
+# Episodes begin anywhere if their first states differ by more than this part of the data's spread.
+VARIED = 0.2
+# A policy that is worth as much as trajectories but for this part is as good, and nearly as good.
+SAME, NEARLY = 0.01, 0.03
+ROUNDS, FINAL_ROUNDS = 3, 6
+# Noise of the actions with which a policy is played to see where it comes to, as a part of their range.
+NOISE = 0.05
+# Starts from which policies of several leaf sizes are compared.
+JUDGED = 8
+# The last steps of a plan have nothing to care for: their actions are not learned from.
+LAST = 12
+# States beside a trajectory lie so far from it, as a part of the data's spread; so many for each of its states.
+BESIDE, COPIES = 0.05, 3
+# Feedback may ask for actions this part of their range beyond it: a linear leaf is steeper for it, and policies clip.
+BEYOND = 1.0
+LEAF_SHARES = (0.03, 0.01, 0.004)
+TREES = 20
+
+
+@dataclass(frozen=True)
+class TrajectoryPlan:
+    """A policy, what it was learned from, and what it is worth in the simulation where episodes begin."""
+
+    policy: Policy
+    promised: float
+    """What the planned trajectories are worth"""
+    worth: float
+    """What the policy is worth, over twice as many steps"""
+    kept: bool
+    """Whether the policy does what the trajectories promise"""
+    sequence: Floats
+    """The actions of the best trajectory, for the next plan to start from"""
+
+
+def trajectory_policy(
+    simulation: Simulation,
+    starts: Floats,
+    n_steps: int,
+    seed: int,
+    earlier: Floats | None = None,
+    rounds: int = ROUNDS,
+    incumbent: Policy | None = None,
+) -> TrajectoryPlan:
+    """Plans from rows of start states; `earlier` is the sequence of an earlier plan, `rounds` is how often trajectories
+    from the states are added that the policy comes to. An `incumbent` that does what the trajectories promise stays."""
+    return _TrajectoryPlanning(simulation, starts, n_steps, seed).run(earlier, rounds, incumbent)
+
+
+class _TrajectoryPlanning:
+    def __init__(self, simulation: Simulation, starts: Floats, n_steps: int, seed: int) -> None:
+        self.simulation, self.n_steps, self.seed = simulation, n_steps, seed
+        self.n_first = max(1, round(GROWN_FROM * n_steps))
+        self.lengths = (self.n_first, (self.n_first + n_steps) // 2, n_steps)
+        self.data = simulation.model.transitions
+        self.quick = not simulation.model.has_kernels
+        self.rng = np.random.default_rng([seed, 51])
+        # Where episodes begin anywhere, the few beginnings that were seen stand for all states that were.
+        self.varied = varied = bool((starts.std(axis=0) > VARIED * simulation.spread).any())
+        seen = self.data.states[self.rng.integers(len(self.data), size=max(len(starts), STARTS))]
+        self.starts = np.concatenate([starts, seen]) if varied else starts
+        self.n_observed = AGGREGATED * 2 // 3 if varied else OBSERVED
+        self.judged = self.starts[self.rng.integers(len(self.starts), size=JUDGED)]
+        self.states: list[Floats] = []
+        self.actions: list[Floats] = []
+
+    def run(self, earlier: Floats | None, rounds: int, incumbent: Policy | None) -> TrajectoryPlan:
+        best = self._first(earlier)
+        rows = self.rng.integers(len(self.starts), size=STARTS)
+        more = self._from(self.starts[rows], np.repeat(best.actions, STARTS, axis=0))
+        if incumbent is not None and not self.varied and self._does(incumbent, more):
+            played = self.simulation.play(incumbent, self.judged, 2 * self.n_steps, self._noise())
+            worth = float(played.worth.mean())
+            return TrajectoryPlan(incumbent, float(more.worth.mean()), worth, True, best.actions[0])
+        self._learn_from(more)
+        self._learn_from(self._from(*self._after(best)))
+        policy, worth, visited = self._fitted()
+        top = policy, worth
+        for _ in range(rounds):
+            self._aggregate(more, visited)
+            policy, worth, visited = self._fitted()
+            if worth > top[1]:
+                top = policy, worth
+        kept = self._does(top[0], more, NEARLY)
+        return TrajectoryPlan(top[0], float(more.worth.mean()), top[1], kept, best.actions[0])
+
+    def _does(self, policy: Policy, promise: Trajectories, but: float = SAME) -> bool:
+        """Whether a policy is worth as much as planned trajectories from the same starts, but for a part."""
+        played = self.simulation.play(policy, promise.states[:, 0], self.n_steps, self._noise())
+        promised = float(promise.worth.mean())
+        return float(played.worth.mean()) >= promised - but * abs(promised)
+
+    def _noise(self) -> np.random.Generator:
+        return np.random.default_rng([self.seed, 52])
+
+    def _first(self, earlier: Floats | None) -> Trajectories:
+        """The best trajectory from the middle of the start states."""
+        start = self.starts[int(((self.starts - self.starts.mean(axis=0)) ** 2).sum(axis=1).argmin())]
+        tried = [self._searched(start, n_steps, earlier) for n_steps in self.lengths]
+        return max((_row(made, int(made.worth.argmax())) for made in tried), key=lambda made: float(made.worth[0]))
+
+    def _searched(self, start: Floats, n_steps: int, earlier: Floats | None) -> Trajectories:
+        """Trajectories that begin with the best sequences of some length: short ones grow well where a system is
+        unstable, long ones find detours."""
+        number = SEARCHES if self.quick else SLOW_SEARCHES
+        found = [search_sequence(self.simulation, start, n_steps, SEARCH_ROUNDS, self.rng)[0] for _ in range(number)]
+        if earlier is not None:
+            found.append(_fitting(earlier, n_steps))
+        starts = np.repeat(start[None], len(found), axis=0)
+        return Trajectories.grown(self.simulation, starts, np.stack(found), self.n_steps, FIRST_ROUNDS)
+
+    def _after(self, best: Trajectories) -> tuple[Floats, Floats]:
+        """States around where the best trajectory comes to, where a policy spends most of its time, and its last
+        action."""
+        reached = best.states[0, self.n_steps - LAST + self.rng.integers(LAST // 2, size=AGGREGATED)]
+        reached = self._wrapped(reached + 2 * self._beside(reached.shape))
+        return reached, np.zeros((AGGREGATED, self.n_first, best.actions.shape[2]))
+
+    def _from(self, starts: Floats, actions: Floats) -> Trajectories:
+        return Trajectories.grown(self.simulation, starts, actions[:, : self.n_first], self.n_steps, NEXT_ROUNDS)
+
+    def _learn_from(self, made: Trajectories) -> None:
+        """Adds the states of trajectories and states near them."""
+        n_used = max(self.n_steps - LAST, self.n_steps // 2)
+        low, high = self.simulation.action_box.T
+        here, taken = made.states[:, :n_used], made.actions[:, :n_used]
+        for copy in range(1 + COPIES):
+            moved = np.zeros_like(here) if copy == 0 else self._beside(here.shape)
+            answer = taken + np.einsum("btin,btn->bti", made.feedback[:, :n_used], moved)
+            self.states.append(self._wrapped((here + moved).reshape(-1, here.shape[2])))
+            reach = BEYOND * (high - low)
+            self.actions.append(np.clip(answer, low - reach, high + reach).reshape(-1, taken.shape[2]))
+
+    def _beside(self, shape: tuple[int, ...]) -> Floats:
+        return np.asarray(BESIDE * self.simulation.spread * self.rng.standard_normal(shape))
+
+    def _wrapped(self, states: Floats) -> Floats:
+        for d, (low, high) in self.data.periodic.items():
+            states[:, d] = low + (states[:, d] - low) % (high - low)
+        return states
+
+    def _aggregate(self, more: Trajectories, visited: Floats) -> None:
+        """Adds trajectories from states that the policy comes to, each starting like the nearest planned one."""
+        chosen = visited[self.rng.integers(len(visited), size=AGGREGATED)]
+        n = self.n_observed
+        chosen[:n] = self.data.states[self.rng.integers(len(self.data), size=n)]
+        chosen = chosen + self._beside(chosen.shape) / 2
+        apart = self.simulation.apart(chosen[:, None, None], more.states[None, :, :-1]) / self.simulation.spread
+        nearest = (apart**2).sum(axis=3).reshape(len(chosen), -1).argmin(axis=1)
+        sequences = []
+        for k in nearest:
+            row, t = divmod(int(k), self.n_steps)
+            sequences.append(_fitting(more.actions[row, t:], self.n_steps))
+        self._learn_from(self._from(self._wrapped(chosen), np.stack(sequences)))
+
+    def _fitted(self) -> tuple[Policy, float, Floats]:
+        """The policy of the best leaf size, what it is worth, and the states that it comes to."""
+        states, actions = np.concatenate(self.states), np.concatenate(self.actions)
+        box = self.data.state_box()
+        inside = np.ascontiguousarray(np.clip(states, *box.T))
+        tried = []
+        for share in LEAF_SHARES:
+            leaf = max(2 * (states.shape[1] + 1), int(share * len(states)))
+            forests = [
+                grow_forest(
+                    inside, actions[:, j], n_estimators=TREES, min_samples_leaf=leaf, leaf_model="linear",
+                    periodic=self.data.periodic or None, box=box, random_state=self.seed % 2**64,
+                    n_jobs=self.simulation.model.n_jobs,
+                )
+                for j in range(actions.shape[1])
+            ]  # fmt: skip
+            policy = make_policy(self.data, forests, "trajectories")
+            played = self.simulation.play(policy, self.judged, 2 * self.n_steps, self._noise())
+            tried.append((float(played.worth.mean()), policy))
+        worth, policy = max(tried, key=lambda row: row[0])
+        starts = self.starts[self.rng.integers(len(self.starts), size=4)]
+        passed = self.simulation.play(policy, starts, 2 * self.n_steps, self.rng, NOISE).states
+        visited = passed[:, :-1].reshape(-1, states.shape[1])
+        return policy, worth, visited[np.isfinite(visited).all(axis=1)]
+
+
+def _fitting(sequence: Floats, n_steps: int) -> Floats:
+    """A sequence of the wanted length: cut, or its last action repeated."""
+    missing = n_steps - len(sequence)
+    return sequence[:n_steps] if missing <= 0 else np.concatenate([sequence, np.repeat(sequence[-1:], missing, axis=0)])
+
+
+def _row(made: Trajectories, i: int) -> Trajectories:
+    one = slice(i, i + 1)
+    return Trajectories(made.states[one], made.actions[one], made.feedback[one], made.worth[one])

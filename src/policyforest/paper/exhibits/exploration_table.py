@@ -1,0 +1,66 @@
+"""Learning from scratch with a model that is planned in: what it reaches within a budget, what it is told, and what is
+required of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from policyforest.paper import STUDIES
+from policyforest.paper.cell_checks import CellResult
+from policyforest.paper.exploration_requirements import LINES, RunLine
+from policyforest.paper.finished_cells import Cells
+from policyforest.paper.statistics import mean_interval
+
+COLUMNS = (
+    "problem",
+    "known",
+    "cells",
+    "mean [95%]",
+    "worst",
+    "plans, mean",
+    "CPU s, median (most)",
+    "required, or aimed at",
+)
+
+
+def rows(cells: Cells, missing: bool = True) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """The table; with `missing` also the lines that have no cells yet."""
+    made = []
+    for line in LINES:
+        expected = len(STUDIES[line.study].all_seeds(cells.scale))
+        found = list(cells.by_seed(line.study).values())
+        if found:
+            made.append(_row(line, found, max(expected, len(found)), line.limit_in(cells)))
+        elif missing:
+            required = "; ".join(f"{text}: no cells" for text in _texts(line))
+            made.append((line.name, line.known, _count(0, expected), *("-",) * 4, required))
+    return COLUMNS, made
+
+
+def _row(line: RunLine, found: Sequence[CellResult], expected: int, limit: float | None) -> tuple[str, ...]:
+    values = np.array([float(result["explored"][line.value]) for result in found])
+    seconds = np.array([float(result["explored"]["cpu_seconds"]) for result in found])
+    plans = float(np.mean([result["explored"]["plans"] for result in found]))
+    mean = f"{values.mean():.4g}"
+    if len(values) > 1:
+        low, high = mean_interval(values)
+        mean = f"{mean} [{low:.4g}, {high:.4g}]"
+    words = {True: "met", False: "not met", None: "needs the limit"}
+    so_far = "" if len(found) == expected else " so far"
+    held = [requirement.holds(values, limit) for requirement in line.requirements]
+    judged = [f"{text}: {words[holds]}{so_far}" for text, holds in zip(_texts(line), held, strict=True)]
+    cost = f"{np.median(seconds):.0f} ({seconds.max():.0f})"
+    counted = _count(len(found), expected)
+    return line.name, line.known, counted, mean, f"{values.min():.4g}", f"{plans:.1f}", cost, "; ".join(judged)
+
+
+def _texts(line: RunLine) -> list[str]:
+    what = " balanced" if line.value == "balanced" else ""
+    word = "aim: " if line.aim else ""
+    return [f"{word}{requirement.text()}{what}" for requirement in line.requirements]
+
+
+def _count(done: int, expected: int) -> str:
+    return f"{done} of {expected}" + (f", {expected - done} missing" if done < expected else "")

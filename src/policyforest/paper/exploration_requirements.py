@@ -1,0 +1,81 @@
+"""What learning from scratch must reach on each problem, and what it aims at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from policyforest._support.arguments import Floats
+from policyforest.paper.finished_cells import Cells
+from policyforest.paper.planning_requirements import pendulum_limit
+
+
+@dataclass(frozen=True)
+class RunRequirement:
+    """A bound on the cells of a study; "share": so large a share of them must hold it."""
+
+    statistic: Literal["mean", "worst", "share"]
+    bound: float
+    share: float = 1.0
+    of_limit: bool = False
+    """The bound is a part of the limit's size by which values may be worse than it"""
+
+    def text(self) -> str:
+        bound = f"within {self.bound:.0%} of the limit" if self.of_limit else f"≥ {self.bound:g}"
+        return f"{self.share:.0%} of the cells {bound}" if self.statistic == "share" else f"{self.statistic} {bound}"
+
+    def holds(self, values: Floats, limit: float | None) -> bool | None:
+        """Whether values hold it; None without the limit that it needs."""
+        if self.of_limit and limit is None:
+            return None
+        bound = self.bound if limit is None or not self.of_limit else limit - self.bound * abs(limit)
+        if self.statistic == "share":
+            return bool(np.mean(values >= bound) >= self.share - 1e-9)
+        return bool((values.mean() if self.statistic == "mean" else values.min()) >= bound)
+
+
+@dataclass(frozen=True)
+class RunLine:
+    """A line of the table: the cells of one study."""
+
+    name: str
+    study: str
+    requirements: tuple[RunRequirement, ...]
+    aim: bool = False
+    """Whether it is aimed at, and not required"""
+    value: Literal["return", "balanced"] = "return"
+    known: str = "nothing"
+    """What the agent is told besides the samples"""
+
+    def limit_in(self, cells: Cells) -> float | None:
+        """The return that dynamic programming reaches on the same episodes, where there is such a study."""
+        if not any(requirement.of_limit for requirement in self.requirements):
+            return None
+        return pendulum_limit(cells)
+
+
+def _share(bound: float, share: float) -> tuple[RunRequirement, ...]:
+    return (RunRequirement("share", bound, share),)
+
+
+ROD = (RunRequirement("mean", -24.0), RunRequirement("worst", -30.0))
+NEAR_LIMIT = (RunRequirement("share", 0.05, 0.9, of_limit=True),)
+
+LINES = (
+    RunLine("cart-pole, 600 steps", "explore-cart-pole-known-600", _share(1.0, 0.9), False, "balanced", "reward"),
+    RunLine("cart-pole, 400 steps", "explore-cart-pole-known-400", _share(1.0, 1.0), True, "balanced", "reward"),
+    RunLine("cart-pole, 1,200 steps", "explore-cart-pole-1200", _share(1.0, 0.9), False, "balanced"),
+    RunLine("cart-pole, 600 steps", "explore-cart-pole-600", _share(1.0, 0.9), True, "balanced"),
+    RunLine("rod, 15 episodes", "explore-swing-up-15", ROD),
+    RunLine("rod, 8 episodes", "explore-swing-up-8", ROD, True),
+    RunLine("rod, 4 episodes", "explore-swing-up-known-4", ROD, True, known="reward"),
+    RunLine("MountainCarContinuous-v0, 30 episodes", "explore-mountain-car-30", _share(93.0, 0.9)),
+    RunLine("MountainCarContinuous-v0, 15 episodes", "explore-mountain-car-15", _share(93.0, 1.0), True),
+    RunLine("InvertedPendulum-v5, 600 steps", "explore-inverted-pendulum-v5-600", _share(990.0, 0.95)),
+    RunLine("InvertedPendulum-v5, 300 steps", "explore-inverted-pendulum-v5-300", _share(990.0, 0.95), True),
+    RunLine("Pendulum-v1, 2,000 steps", "explore-pendulum-v1-2000", NEAR_LIMIT),
+    RunLine("Pendulum-v1, 1,000 steps", "explore-pendulum-v1-1000", NEAR_LIMIT, True),
+    RunLine("Reacher-v5, 3,000 steps", "explore-reacher-v5-3000", (RunRequirement("mean", -6.0),)),
+)

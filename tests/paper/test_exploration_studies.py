@@ -1,0 +1,63 @@
+"""The studies of exploration with a learned model: their cells, and the table that judges them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from policyforest.paper import STUDIES, exploration_studies
+from policyforest.paper.exhibits import exploration_table
+from policyforest.paper.exploration_requirements import LINES, RunRequirement
+from policyforest.paper.exploration_studies import explore_and_evaluate
+from policyforest.paper.finished_cells import Cells
+from stored import write_cell
+
+ROW = {"return": 50.0, "steps": 60.0, "balanced": 1.0, "cpu_seconds": 9.0, "plans": 5}
+
+
+def test_every_study_has_a_line_and_seeds_from_a_thousand():
+    assert {line.study for line in LINES} == set(exploration_studies.STUDIES)
+    for name in exploration_studies.STUDIES:
+        assert STUDIES[name].all_seeds("paper")[0] == 1_000
+        assert len(STUDIES[name].all_seeds("quick")) == 1
+        assert ("known" in name) == ("reward known" in STUDIES[name].title)
+
+
+def test_a_cell_says_what_the_run_reached_and_cost():
+    result = explore_and_evaluate(1, problem="double-integrator", budget={"episodes": 2}, episodes=2)
+    explored = result["explored"]
+    assert result["samples"] > 0
+    assert explored["episodes"] == len(explored["training_returns"]) == 2
+    assert explored["balanced"] == 0.0
+    assert 0 < explored["exploring_seconds"] <= explored["cpu_seconds"]
+
+
+def test_requirements_count_cells_and_compare_with_the_limit():
+    values = np.array([1.0, 1.0, 0.9, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0])
+    assert RunRequirement("share", 1.0, 0.9).holds(values, None)
+    assert not RunRequirement("share", 1.0, 1.0).holds(values, None)
+    assert RunRequirement("mean", 0.99).holds(values, None)
+    assert not RunRequirement("worst", 0.95).holds(values, None)
+    near = RunRequirement("share", 0.05, 1.0, of_limit=True)
+    assert near.holds(np.array([-104.0]), -100.0)
+    assert not near.holds(np.array([-106.0]), -100.0)
+    assert near.holds(values, None) is None
+
+
+def test_the_table_judges_what_is_there_and_counts_what_is_missing(tmp_path):
+    study = "explore-cart-pole-known-600"
+    for seed, balanced in ((1_000, 1.0), (1_001, 0.4)):
+        write_cell(tmp_path, study, seed, {"samples": 600, "explored": ROW | {"balanced": balanced}})
+    columns, rows = exploration_table.rows(Cells(tmp_path, "paper"))
+    found = dict(zip(columns, rows[0], strict=True))
+    assert found["known"] == "reward"
+    assert found["cells"] == "2 of 50, 48 missing"
+    assert found["required, or aimed at"] == "90% of the cells ≥ 1 balanced: not met so far"
+    assert len(rows) == len(LINES)
+    assert len(exploration_table.rows(Cells(tmp_path, "paper"), missing=False)[1]) == 1
+
+
+def test_a_cell_without_its_numbers_is_refused(tmp_path):
+    write_cell(tmp_path, "explore-swing-up-8", 1_000, {"samples": 600, "explored": {"return": -20.0}})
+    with pytest.raises(ValueError, match="has no number"):
+        STUDIES["explore-swing-up-8"].results(tmp_path)
