@@ -20,7 +20,7 @@ from policyforest.learning.dynamics.focus import focused
 from policyforest.learning.fitted_policy import FittedPolicyForest
 from policyforest.learning.fitted_q import FittedQIteration
 from policyforest.learning.improvement.linear_quadratic import linear_quadratic_policy
-from policyforest.learning.improvement.policy_search import Improvement, certainly_better, rollout_steps
+from policyforest.learning.improvement.policy_search import Improvement, better, certainly_better, rollout_steps
 from policyforest.learning.improvement.rollout_improvement import RolloutImprovement
 from policyforest.learning.improvement.rollouts import ModelRollouts
 from policyforest.learning.improvement.starts import best_constant
@@ -35,6 +35,9 @@ JUDGED, JUDGED_SLOWLY = 200, 40
 # Candidates in the order in which they are trusted: the system's own controller first, then what the samples say.
 TRUSTED = ("baseline", "fpf-pwl", "linear-quadratic", "constant")
 GREEDY = "q-greedy"
+# An improvement that gains less than this part of what the start policy gained over a constant action is not taken.
+# (Pendulum of 8 kg, eight seeds: gains of 0.01% in the model were losses of up to 17% in two of seven cases.)
+NEGLIGIBLE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,8 @@ class Contest:
             name: self._values(policy, states[: JUDGED_SLOWLY if name == GREEDY else None], FIRST_JUDGE)
             for name, policy in policies.items()
         }
-        winner = self._winner("improved" if improvement.improved else start, values)
+        kept = improvement.improved and self._pays(values, start)
+        winner = self._winner("improved" if kept else start, values)
         table, note = _table(values), self._note(winner, values)
         policy = self._labelled(policies[winner], winner, table, note)
         return ContestResult(policy, winner, table, self.model, policies[start], improvement, note)
@@ -152,6 +156,12 @@ class Contest:
                 for b in members
             ]
         )
+
+    def _pays(self, values: dict[str, Floats], start: str) -> bool:
+        """Whether the improvement is one on members that it was not made with, and no hair's breadth compared with what
+        the start policy gained over a constant action: errors that all members share are larger than that."""
+        gain, gained = _gain(values, "improved", start), float(_gain(values, start, "constant").mean())
+        return better(gain, 1.0) and float(gain.mean()) > NEGLIGIBLE * gained
 
     def _winner(self, best: str, values: dict[str, Floats]) -> str:
         """The best candidate, unless Q's own policy is certainly better, or the constant action as good."""

@@ -45,6 +45,18 @@ class Trajectories:
     alive: Floats
     """Chance that step t is reached: (B, T)"""
 
+    def or_better(self, other: Trajectories) -> Trajectories:
+        """Of each pair the one that earns more."""
+        better = other.values > self.values
+
+        def pick(new: Floats, old: Floats) -> Floats:
+            return np.where(better.reshape(-1, *[1] * (new.ndim - 1)), new, old) if new.ndim > 1 or new.size else new
+
+        return Trajectories(
+            pick(other.states, self.states), pick(other.actions, self.actions), pick(other.gains, self.gains),
+            pick(other.values, self.values), pick(other.alive, self.alive),
+        )  # fmt: skip
+
 
 @dataclass(frozen=True)
 class _Expansion:
@@ -116,7 +128,7 @@ class TrajectorySearch:
             shift, gains = self._backward(around, here, damping)
             ahead, better = self._line(starts, here, shift, gains)
             gained = np.where(better, ahead.values - here.values, 0.0)
-            here = _merge(here, ahead, better)
+            here = here.or_better(ahead)
             damping = np.clip(np.where(better, LESS * damping, MORE * damping), 1e-6, LAST_DAMPING)
             if gained.mean() < SETTLED * (here.values.std() + 1e-12) and number > 2 and not better.mean() > 0.5:
                 break
@@ -213,7 +225,7 @@ class TrajectorySearch:
         played = self.follow(np.concatenate([starts] * k), act)
         pick = played.values.reshape(k, b).argmax(axis=0) * b + np.arange(b)
         best = Trajectories(
-            played.states[pick], played.actions[pick], gains, played.values[pick], played.alive[pick]
+            played.states[pick], played.actions[pick], np.empty(0), played.values[pick], played.alive[pick]
         )  # fmt: skip
         return best, best.values > here.values
 
@@ -251,13 +263,3 @@ def _concave(matrices: Floats) -> Floats:
     values, vectors = np.linalg.eigh(matrices)
     found: Floats = (vectors * np.minimum(values, 0.0)[:, None]) @ vectors.transpose(0, 2, 1)
     return found
-
-
-def _merge(old: Trajectories, new: Trajectories, better: NDArray[np.bool_]) -> Trajectories:
-    def pick(first: Floats, second: Floats) -> Floats:
-        return np.where(better.reshape(-1, *[1] * (first.ndim - 1)), first, second)
-
-    return Trajectories(
-        pick(new.states, old.states), pick(new.actions, old.actions), new.gains, pick(new.values, old.values),
-        pick(new.alive, old.alive),
-    )  # fmt: skip

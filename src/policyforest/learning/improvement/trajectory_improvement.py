@@ -30,6 +30,7 @@ from policyforest.learning.improvement.policy_search import (
     rollout_steps,
 )
 from policyforest.learning.improvement.rollouts import ModelRollouts, checked_actions
+from policyforest.learning.improvement.simple_policies import middle_action
 from policyforest.policy.policy import Policy
 
 # Leaf sizes of the policies that are tried first, as parts of the states; None: one linear function of the state.
@@ -58,7 +59,7 @@ class TrajectoryImprovement:
 
     discount: float = 0.98
     n_rounds: int = 4
-    n_trajectories: int = 60
+    n_trajectories: int = 50
     n_members: int = 4
     n_estimators: int = 16
     random_state: int | np.random.Generator | None = 0
@@ -132,6 +133,11 @@ class _TrajectoryRounds(PolicySearch):
         starts = self._starts(policy, number, member)
         begun = search.follow(starts, lambda states: checked_actions(policy, states, len(self.box)))
         found = search.improve(starts, begun)
+        if number == 1:  # where a policy's actions are at their limits there is no slope to follow
+            idle = search.follow(
+                starts, lambda states: np.broadcast_to(middle_action(self.data), begun.actions[:, 0].shape)
+            )
+            found = found.or_better(search.improve(starts, idle))
         for states, actions in self._labels(found, search.scale):
             self.states.append(self._wrapped(states))
             self.actions.append(actions)
