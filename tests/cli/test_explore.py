@@ -92,5 +92,5 @@ def test_the_agent_that_plans_refuses_what_it_cannot_use(call):
     unknown = CliRunner().invoke(main, ["explore", "swing-up", "--agent", "plan", "--reward", "height"])
     assert unknown.exit_code == 2
     assert "reward: has height, known are" in unknown.stderr
-    assert call("--agent", "mre", "--terminal", "s0 > 1").exit_code == 2
+    assert call("--agent", "mre", "--terminal", "height > 1").exit_code == 2
     assert call("--steps", "0").exit_code == 2

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from policyforest.learning import planned_learning
+from policyforest.learning import contest
 from policyforest.learning.improvement.rollout_improvement import RolloutImprovement
 from policyforest.paper import STUDIES, real_system_studies
 from policyforest.paper.cell_checks import check_cell
@@ -24,7 +24,7 @@ def short_improvement(monkeypatch: pytest.MonkeyPatch) -> None:
     def short(discount: float, **settings: Any) -> RolloutImprovement:
         return RolloutImprovement(discount, **settings | {"n_rounds": 1, "n_states": 100, "n_members": 2})
 
-    monkeypatch.setattr(planned_learning, "RolloutImprovement", short)
+    monkeypatch.setattr(contest, "RolloutImprovement", short)
     monkeypatch.setattr(real_system_studies, "EPISODES", 1)
 
 

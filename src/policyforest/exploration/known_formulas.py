@@ -17,7 +17,7 @@ from policyforest._support.labels import labels_for
 from policyforest.data.known_functions import Known
 from policyforest.exploration.problem import Problem
 
-KnownFunction = Known | str | None
+GivenFunction = Known | str | None
 GREEK = {"θ": "theta", "ω": "omega", "τ": "tau"}
 
 
@@ -56,7 +56,7 @@ def dimension_names(problem: Problem) -> tuple[Mapping[str, int], Mapping[str, i
     return states, actions
 
 
-def known_function(name: str, given: KnownFunction, problem: Problem) -> Known | None:
+def known_function(name: str, given: GivenFunction, problem: Problem) -> Known | None:
     """The function that a user gave, a formula compiled; it is called once, so that what cannot work fails at once."""
     if given is None:
         return None
@@ -67,7 +67,7 @@ def known_function(name: str, given: KnownFunction, problem: Problem) -> Known |
     return given
 
 
-def known_name(given: KnownFunction) -> str | None:
+def known_name(given: GivenFunction) -> str | None:
     """What a run directory keeps of a known function: its formula, or the name of a function, which must be given again
     when the run is resumed."""
     if given is None or isinstance(given, str):

@@ -20,7 +20,7 @@ from policyforest._support.spaces import bounds
 from policyforest.exploration.agents import RunDir, discount_of, our_planner
 from policyforest.exploration.explorers import EpisodeKind, Explorer, held
 from policyforest.exploration.exploring_agent import ExploringAgent
-from policyforest.exploration.known_formulas import KnownFunction, known_function, known_name
+from policyforest.exploration.known_formulas import GivenFunction, known_function, known_name
 from policyforest.exploration.model_planner import ModelPlan, ModelPlanner, ModelTask
 from policyforest.exploration.plan_files import PlanFiles, StoredPlan
 from policyforest.exploration.policy_selection import PolicyCallback, best_by_validation
@@ -61,8 +61,8 @@ class ModelExploration(ExploringAgent):
         self,
         system: Explorable,
         *,
-        reward: KnownFunction = None,
-        terminal: KnownFunction = None,
+        reward: GivenFunction = None,
+        terminal: GivenFunction = None,
         discount: float | None = None,
         growth: float = 0.25,
         seed: int = 0,

@@ -33,7 +33,7 @@ SETTLED = 1e-4
 
 
 @dataclass(frozen=True)
-class Trajectories:
+class ModelPaths:
     """So many trajectories of T steps: (B, T, …)."""
 
     states: Floats
@@ -45,14 +45,14 @@ class Trajectories:
     alive: Floats
     """Chance that step t is reached: (B, T)"""
 
-    def or_better(self, other: Trajectories) -> Trajectories:
+    def or_better(self, other: ModelPaths) -> ModelPaths:
         """Of each pair the one that earns more."""
         better = other.values > self.values
 
         def pick(new: Floats, old: Floats) -> Floats:
             return np.where(better.reshape(-1, *[1] * (new.ndim - 1)), new, old) if new.ndim > 1 or new.size else new
 
-        return Trajectories(
+        return ModelPaths(
             pick(other.states, self.states), pick(other.actions, self.actions), pick(other.gains, self.gains),
             pick(other.values, self.values), pick(other.alive, self.alive),
         )  # fmt: skip
@@ -101,7 +101,7 @@ class TrajectorySearch:
             return list(range(self.n))
         return sorted(model.structure.inputs)
 
-    def follow(self, starts: Floats, act: Callable[[Floats], Floats]) -> Trajectories:
+    def follow(self, starts: Floats, act: Callable[[Floats], Floats]) -> ModelPaths:
         """What a policy does from these starts."""
         b, n_steps = len(starts), self.n_steps
         states, actions, alive = np.empty((b, n_steps, self.n)), np.empty((b, n_steps, self.m)), np.empty((b, n_steps))
@@ -115,9 +115,9 @@ class TrajectorySearch:
             state, earned, going = self._step(state, actions[:, t])
             values += self.rollouts.discount**t * weight * earned
             weight = weight * going
-        return Trajectories(states, actions, np.empty(0), values, alive)
+        return ModelPaths(states, actions, np.empty(0), values, alive)
 
-    def improve(self, starts: Floats, here: Trajectories) -> Trajectories:
+    def improve(self, starts: Floats, here: ModelPaths) -> ModelPaths:
         """The best trajectories found from these starts, beginning with given ones."""
         b = len(starts)
         damping = np.full(b, FIRST_DAMPING)
@@ -134,7 +134,7 @@ class TrajectorySearch:
                 break
         gains = self._backward(self._expand(here, hessian), here, np.full(b, FIRST_DAMPING))[1]
         scaled = gains * self.scale[self.n :, None] / self.scale[None, : self.n]
-        return Trajectories(here.states, here.actions, scaled, here.values, here.alive)
+        return ModelPaths(here.states, here.actions, scaled, here.values, here.alive)
 
     def _step(self, states: Floats, actions: Floats) -> tuple[Floats, Floats, Floats]:
         native = self.rollouts.member(self.member)
@@ -150,7 +150,7 @@ class TrajectorySearch:
             gap[..., d] -= period * np.round(gap[..., d] / period)
         return gap
 
-    def _expand(self, here: Trajectories, hessian: Floats | None) -> _Expansion:
+    def _expand(self, here: ModelPaths, hessian: Floats | None) -> _Expansion:
         b, t_end = here.states.shape[:2]
         nz, h, varied = self.n + self.m, STENCIL, self.varied
         centre = np.concatenate([here.states, here.actions], axis=2).reshape(b * t_end, nz)
@@ -188,7 +188,7 @@ class TrajectorySearch:
         k = len(moves)
         return ahead.reshape(k, -1, self.n), earned.reshape(k, -1), going.reshape(k, -1)
 
-    def _backward(self, around: _Expansion, here: Trajectories, damping: Floats) -> tuple[Floats, Floats]:
+    def _backward(self, around: _Expansion, here: ModelPaths, damping: Floats) -> tuple[Floats, Floats]:
         b, t_end, m = here.actions.shape
         n, unit = self.n, self.scale[self.n :]
         shift, gains = np.zeros((b, t_end, m)), np.zeros((b, t_end, m, n))
@@ -208,8 +208,8 @@ class TrajectorySearch:
         return shift, gains
 
     def _line(
-        self, starts: Floats, here: Trajectories, shift: Floats, gains: Floats
-    ) -> tuple[Trajectories, NDArray[np.bool_]]:
+        self, starts: Floats, here: ModelPaths, shift: Floats, gains: Floats
+    ) -> tuple[ModelPaths, NDArray[np.bool_]]:
         """Plays all lengths of the step side by side; the best of each trajectory, and whether it earns more."""
         k, b = len(LENGTHS), len(starts)
         actions, law, states = (np.concatenate([x] * k) for x in (here.actions, gains, here.states))
@@ -224,7 +224,7 @@ class TrajectorySearch:
 
         played = self.follow(np.concatenate([starts] * k), act)
         pick = played.values.reshape(k, b).argmax(axis=0) * b + np.arange(b)
-        best = Trajectories(
+        best = ModelPaths(
             played.states[pick], played.actions[pick], np.empty(0), played.values[pick], played.alive[pick]
         )  # fmt: skip
         return best, best.values > here.values

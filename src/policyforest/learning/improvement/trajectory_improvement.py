@@ -20,7 +20,7 @@ from policyforest._support.arguments import Floats, real_number, seed_number, wh
 from policyforest._support.blas import one_blas_thread
 from policyforest._support.settings import HOW
 from policyforest.learning.dynamics.dynamics_model import DynamicsModel
-from policyforest.learning.improvement.iterated_lqr import Trajectories, TrajectorySearch
+from policyforest.learning.improvement.iterated_lqr import ModelPaths, TrajectorySearch
 from policyforest.learning.improvement.policy_search import (
     Improvement,
     ImprovementRound,
@@ -49,7 +49,7 @@ class TrajectoryImprovement:
     Args:
         discount: gamma, in [0, 1).
         n_rounds: The rounds of improvement.
-        n_trajectories: Trajectories per round.
+        n_trajectories: ModelPaths per round.
         n_members: Members of the model's ensemble.
         n_estimators: Trees of the policy's forests.
         random_state: The seed.
@@ -156,7 +156,7 @@ class _TrajectoryRounds(PolicySearch):
         near = self.model.nearby.draw(max(n // 3, 1), self.rng)
         return np.concatenate([self.draw_starts(n - len(there) - len(near)), there, near])
 
-    def _labels(self, found: Trajectories, scale: Floats) -> list[tuple[Floats, Floats]]:
+    def _labels(self, found: ModelPaths, scale: Floats) -> list[tuple[Floats, Floats]]:
         """States and actions of the trajectories, and of states next to them. Those of trajectories that end are left
         out where most go on: nothing is to be learned from a fall that no action prevents."""
         n = int(LABELLED * self.length)
