@@ -24,7 +24,7 @@ from policyforest.exploration import (
 from policyforest.forest.forest import BestActions, Forest
 from policyforest.forest.growing import grow_forest
 from policyforest.forest.knownness import KnownnessForest, KnownnessLeaves
-from policyforest.learning.contest import CandidateValue
+from policyforest.learning.contest import CandidateValue, PlannedPolicy
 from policyforest.learning.dynamics.dynamics_forest import DynamicsForest
 from policyforest.learning.dynamics.dynamics_model import DynamicsModel, Resampling
 from policyforest.learning.fitted_policy import FittedPolicyForest
@@ -34,7 +34,7 @@ from policyforest.learning.improvement.rollout_improvement import RolloutImprove
 from policyforest.learning.improvement.trajectory_improvement import TrajectoryImprovement
 from policyforest.learning.offline_comparison import OfflineComparison, compare_offline
 from policyforest.learning.offline_evaluation import CoverageWarning, OfflineEvaluation, evaluate_offline
-from policyforest.learning.planned_learning import PlannedLearning, PlannedPolicy, PlanningWarning, learn
+from policyforest.learning.planned_learning import PlannedLearning, PlanningWarning, learn
 from policyforest.learning.q_function import QFunction
 from policyforest.learning.q_history import QIteration
 from policyforest.policy.baseline import BaselinePolicy, NoisyBaseline, as_baseline

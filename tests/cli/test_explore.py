@@ -91,6 +91,6 @@ def test_the_agent_that_plans_refuses_what_it_cannot_use(call):
     assert "r_max: the agent 'plan' needs none" in told.stderr
     unknown = CliRunner().invoke(main, ["explore", "swing-up", "--agent", "plan", "--reward", "height"])
     assert unknown.exit_code == 2
-    assert "reward: has height, known are" in unknown.stderr
+    assert "reward: 'height' names height, known are" in unknown.stderr
     assert call("--agent", "mre", "--terminal", "height > 1").exit_code == 2
     assert call("--steps", "0").exit_code == 2

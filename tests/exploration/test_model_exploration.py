@@ -15,7 +15,7 @@ from gymnasium.spaces import Box
 import policyforest as pf
 from exploring import Corridor, corridor_problem, same_behaviour, same_samples
 from policyforest.exploration import ModelPlanner, make_agent, model_planner, resume
-from policyforest.exploration.known_formulas import KnownFormula
+from policyforest.exploration.known_formulas import known_function
 from policyforest.learning.improvement import trajectories, trajectory_policy
 
 
@@ -130,13 +130,13 @@ def test_a_known_reward_is_used_as_a_function_and_as_a_formula():
 
 def test_formulas_name_dimensions_by_number_and_by_the_problem_s_names():
     problem = pf.exploration.Problem.of_env(gym.make("policyforest/SwingUp-v0"))
-    named = KnownFormula("reward", "-abs(next_theta) - torque**2 + omega", problem)
-    numbered = KnownFormula("reward", "-abs(next_s0) - a0**2 + s1", problem)
+    named = known_function("reward", "-abs(next_theta) - u**2 + omega", problem)
+    numbered = known_function("reward", "-abs(next_s0) - a0**2 + s1", problem)
     rows = np.array([[0.3, 1.0], [0.5, -2.0]]), np.array([[2.0], [1.0]]), np.array([[0.1, 1.0], [-0.2, 0.0]])
     np.testing.assert_array_equal(named(*rows), numbered(*rows))
     np.testing.assert_allclose(named(*rows), [-0.1 - 4.0 + 1.0, -0.2 - 1.0 - 2.0])
-    with pytest.raises(ValueError, match="reward: has height, known are"):
-        KnownFormula("reward", "height", problem)
+    with pytest.raises(ValueError, match="reward: 'height' names height, known are"):
+        known_function("reward", "height", problem)
 
 
 def test_a_goal_is_found_without_being_told_what_it_pays():

@@ -40,6 +40,8 @@ _FORMULA_NAMES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "policyforest/DoubleIntegrator": (("p", "v"), ("u",)),
     "policyforest/CarOnTheHill": (("p", "s"), ("u",)),
     "policyforest/SwingUp": (("theta", "omega"), ("u",)),
+    "policyforest/CartPoleSwingUp": (("x", "v", "theta", "omega"), ("u",)),
+    "policyforest/Acrobot": (("theta1", "theta2", "omega1", "omega2"), ("u",)),
     "Pendulum": (("cos_theta", "sin_theta", "omega"), ("u",)),
     "MountainCarContinuous": (("p", "v"), ("u",)),
 }

@@ -10,9 +10,9 @@ from typing import Any
 
 from policyforest.cli.output import one_line, print_pairs, print_table, warn
 from policyforest.data.transitions import Transitions
+from policyforest.learning.contest import PlannedPolicy
 from policyforest.learning.dynamics.dynamics_model import GOOD_SCORE
 from policyforest.learning.methods import Learned
-from policyforest.learning.planned_learning import PlannedPolicy
 from policyforest.report.candidates import CAPTION, COLUMNS, comparison_of
 
 

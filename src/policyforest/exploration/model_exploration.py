@@ -17,10 +17,11 @@ from numpy.typing import ArrayLike
 
 from policyforest._support.arguments import Floats, whole_number
 from policyforest._support.spaces import bounds
+from policyforest.data.plant import KnownFunction
 from policyforest.exploration.agents import RunDir, discount_of, our_planner
 from policyforest.exploration.explorers import EpisodeKind, Explorer, held
 from policyforest.exploration.exploring_agent import ExploringAgent
-from policyforest.exploration.known_formulas import GivenFunction, known_function, known_name
+from policyforest.exploration.known_formulas import known_function, known_name
 from policyforest.exploration.model_planner import ModelPlan, ModelPlanner, ModelTask
 from policyforest.exploration.plan_files import PlanFiles, StoredPlan
 from policyforest.exploration.policy_selection import PolicyCallback, best_by_validation
@@ -47,7 +48,7 @@ class ModelExploration(ExploringAgent):
     Args:
         system: An environment, a `Problem`, or the two spaces of a system, (observations, actions).
         reward: The reward, where it is known: a function of rows (states, actions, next_states), or a formula of the
-            names of the dimensions (see `known_formulas`). None: it is learned.
+            names of the dimensions (see `data.plant`). None: it is learned.
         terminal: The same for terminal steps.
         discount: gamma; default: the problem's own, or 0.98.
         growth: The share by which samples grow before the next plan, unless the model was wrong.
@@ -61,8 +62,8 @@ class ModelExploration(ExploringAgent):
         self,
         system: Explorable,
         *,
-        reward: GivenFunction = None,
-        terminal: GivenFunction = None,
+        reward: KnownFunction | None = None,
+        terminal: KnownFunction | None = None,
         discount: float | None = None,
         growth: float = 0.25,
         seed: int = 0,

@@ -10,11 +10,12 @@ from typing import Any
 import gymnasium as gym
 
 from policyforest._support.files import differences
+from policyforest.data.plant import KnownFunction
 from policyforest.environments.episodes import id_from_file
 from policyforest.environments.known_task import known_task
 from policyforest.exploration.agent_settings import agent_arguments
 from policyforest.exploration.exploring_agent import ExploringAgent
-from policyforest.exploration.known_formulas import GivenFunction, is_formula, known_name
+from policyforest.exploration.known_formulas import is_formula, known_name
 from policyforest.exploration.model_exploration import PLAN_AGENT, ModelExploration
 from policyforest.exploration.problem import Explorable, Problem
 from policyforest.exploration.run_directory import RunDirectory
@@ -24,8 +25,8 @@ def resume(
     run_dir: str | os.PathLike[str],
     env: gym.Env[Any, Any] | None = None,
     *,
-    reward: GivenFunction = None,
-    terminal: GivenFunction = None,
+    reward: KnownFunction | None = None,
+    terminal: KnownFunction | None = None,
     n_jobs: int | None = 1,
     expected: Mapping[str, Any] | None = None,
 ) -> ExploringAgent:
@@ -58,7 +59,7 @@ def resume(
 
 
 def _maker(
-    settings: Mapping[str, Any], n_jobs: int | None, known: Mapping[str, GivenFunction]
+    settings: Mapping[str, Any], n_jobs: int | None, known: Mapping[str, KnownFunction | None]
 ) -> Callable[[Explorable], ExploringAgent]:
     """Makes the agent of a run's settings."""
     if settings.get("agent") != PLAN_AGENT:
@@ -79,7 +80,7 @@ def _model_agent(arguments: Mapping[str, Any], system: Explorable) -> ExploringA
     return ModelExploration(system, **arguments)
 
 
-def _known(name: str, kept: str | None, given: GivenFunction) -> GivenFunction:
+def _known(name: str, kept: str | None, given: KnownFunction | None) -> KnownFunction | None:
     """The known function of a run: a formula that it holds, or the function that must be given again."""
     if kept is None or is_formula(kept):
         if given is not None and known_name(given) != kept:

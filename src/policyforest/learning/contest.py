@@ -54,16 +54,19 @@ class CandidateValue:
 
 
 @dataclass(frozen=True)
-class ContestResult:
-    """Who won."""
+class PlannedPolicy:
+    """A policy, and how it was chosen."""
 
     policy: Any
     winner: str
     candidates: tuple[CandidateValue, ...]
+    """Best first; empty where planning was not used"""
     model: DynamicsModel = field(repr=False)
     start: Any = field(repr=False)
-    improvement: Improvement
-    note: str
+    """The policy that the improvement started from"""
+    improvement: Improvement | None = field(repr=False)
+    note: str = ""
+    """Why planning was not used, or what the result does not beat"""
 
 
 class Contest:
@@ -88,7 +91,7 @@ class Contest:
         self.starts = self.data.states[first]
         self.n_steps = 2 * rollout_steps(discount)
 
-    def run(self) -> ContestResult:
+    def run(self) -> PlannedPolicy:
         """Makes the candidates, improves the best of them, and picks the winner."""
         policies = self._first_candidates()
         states = self.starts[self.rng.integers(len(self.starts), size=JUDGED)]
@@ -105,7 +108,7 @@ class Contest:
         winner = self._winner("improved" if kept else start, values)
         table, note = _table(values), self._note(winner, values)
         policy = self._labelled(policies[winner], winner, table, note)
-        return ContestResult(policy, winner, table, self.model, policies[start], improvement, note)
+        return PlannedPolicy(policy, winner, table, self.model, policies[start], improvement, note)
 
     def _first_candidates(self) -> dict[str, Any]:
         found: dict[str, Any] = {"constant": best_constant(self.rollouts, self.starts, self.n_steps, self.seed)}

@@ -27,9 +27,10 @@ from policyforest._support.signals import Signals
 from policyforest.data.plant import KnownFunction
 from policyforest.data.transitions import Transitions
 from policyforest.environments.named_problems import named_problem
+from policyforest.learning.contest import PlannedPolicy
 from policyforest.learning.fitted_policy import FittedPolicyForest
 from policyforest.learning.fitted_q import FittedQIteration
-from policyforest.learning.planned_learning import PlannedLearning, PlannedPolicy
+from policyforest.learning.planned_learning import PlannedLearning
 from policyforest.learning.presets import paper
 from policyforest.learning.q_function import QFunction
 from policyforest.learning.q_history import QIteration

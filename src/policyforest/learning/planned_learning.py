@@ -21,12 +21,11 @@ from policyforest._support.settings import HOW
 from policyforest.data.plant import KnownFunction
 from policyforest.data.readers.datasets import as_transitions
 from policyforest.data.transitions import Transitions
-from policyforest.learning.contest import CandidateValue, Contest
+from policyforest.learning.contest import Contest, PlannedPolicy
 from policyforest.learning.dynamics.dynamics_forest import DynamicsForest
 from policyforest.learning.dynamics.dynamics_model import GOOD_SCORE, DynamicsModel
 from policyforest.learning.fitted_policy import FittedPolicyForest
 from policyforest.learning.fitted_q import FittedQIteration
-from policyforest.learning.improvement.policy_search import Improvement
 from policyforest.policy.baseline import as_baseline
 from policyforest.policy.policy import Policy
 
@@ -37,22 +36,6 @@ SCORE_WITH_BASELINE = 0.5
 
 class PlanningWarning(UserWarning):
     """Planning was not used, or found nothing better than a constant action or the controller that was there."""
-
-
-@dataclass(frozen=True)
-class PlannedPolicy:
-    """A policy, and how it was chosen."""
-
-    policy: Any
-    winner: str
-    candidates: tuple[CandidateValue, ...]
-    """Best first; empty where planning was not used"""
-    model: DynamicsModel = field(repr=False)
-    start: Any = field(repr=False)
-    """The policy that the improvement started from"""
-    improvement: Improvement | None = field(repr=False)
-    note: str = ""
-    """Why planning was not used, or what the result does not beat"""
 
 
 @dataclass(frozen=True)
@@ -102,12 +85,10 @@ class PlannedLearning:
             n_jobs=self.n_jobs,
             tell=self._tell,
         )
-        found = contest.run()
-        if found.note:
-            warnings.warn(found.note, PlanningWarning, stacklevel=3)
-        return PlannedPolicy(
-            found.policy, found.winner, found.candidates, found.model, found.start, found.improvement, found.note
-        )
+        planned = contest.run()
+        if planned.note:
+            warnings.warn(planned.note, PlanningWarning, stacklevel=3)
+        return planned
 
     def _baseline(self, samples: Transitions) -> Any:
         """The controller that is there, behind checks; a policy of this library as it is."""

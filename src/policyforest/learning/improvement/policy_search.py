@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
-from policyforest._support.arguments import Floats
-from policyforest._support.settings import plain_settings
+from policyforest._support.arguments import Floats, real_number, seed_number, whole_number
+from policyforest._support.blas import one_blas_thread
+from policyforest._support.settings import HOW, plain_settings
 from policyforest._support.spaces import bounds, check_fit
 from policyforest.forest.growing import grow_forest
 from policyforest.learning.dynamics.dynamics_model import DynamicsModel
@@ -54,15 +56,6 @@ def rollout_steps(discount: float) -> int:
     return int(np.clip(round(1.0 / (1.0 - discount)), SHORTEST, LONGEST))
 
 
-def check_start(model: DynamicsModel, policy: Any) -> None:
-    """Refuses what cannot be improved."""
-    if not isinstance(model, DynamicsModel):
-        raise TypeError(f"model: is {model!r}, must be a DynamicsModel, which DynamicsForest.fit returns")
-    if not callable(getattr(policy, "act_batch", None)):
-        raise TypeError(f"policy: is {policy!r}, must have act_batch, from rows of states to rows of actions")
-    check_fit(policy, model.transitions.observation_space, model.transitions.action_space)
-
-
 class PolicySearch:
     """One run of an improvement. `how` has the settings: discount, n_members, n_estimators, n_steps, n_jobs."""
 
@@ -76,6 +69,10 @@ class PolicySearch:
         first = np.unique(self.data.episodes, return_index=True)[1]
         self.starts = self.data.states[first]
         self.judged = self.starts
+
+    def run(self, policy: Any) -> Improvement:
+        """Improves a policy until nothing better is found."""
+        raise NotImplementedError
 
     def judge(self, policy: Any, seed: int) -> Floats:
         """Values at the judged states: a row per member."""
@@ -132,6 +129,53 @@ class PolicySearch:
             for j in range(actions.shape[1])
         ]  # fmt: skip
         return make_policy(self.data, forests, self.method)
+
+
+@dataclass(frozen=True)
+class ModelImprovement:
+    """What improvements of a policy in a learned model share: settings, and how they are called."""
+
+    discount: float = 0.98
+    n_rounds: int = 6
+    n_members: int = 4
+    n_estimators: int = 20
+    random_state: int | np.random.Generator | None = 0
+    n_jobs: int | None = 1
+    callback: Callable[[ImprovementRound], None] | None = field(default=None, repr=False, metadata=HOW)
+
+    search: ClassVar[type[PolicySearch]]
+    """What one run is"""
+
+    def __post_init__(self) -> None:
+        real_number("discount", self.discount, at_least=0.0, below=1.0)
+        for each in fields(self):
+            if each.name.startswith("n_") and each.name != "n_jobs":
+                whole_number(each.name, getattr(self, each.name), at_least=1)
+
+    @property
+    def n_steps(self) -> int:
+        """T, the steps over which a reward matters; policies are judged over twice that."""
+        return rollout_steps(self.discount)
+
+    def fit(self, model: DynamicsModel, policy: Any) -> Policy:
+        """The improved policy, or the given one where nothing better was found."""
+        return self.improve(model, policy).policy
+
+    @one_blas_thread
+    def improve(self, model: DynamicsModel, policy: Any, rollouts: ModelRollouts | None = None) -> Improvement:
+        """The improved policy with its history; `rollouts` of the same model share its compiled members."""
+        check_start(model, policy)
+        shared = ModelRollouts(model, self.discount, self.n_members, self.n_jobs) if rollouts is None else rollouts
+        return self.search(self, model, shared, seed_number("random_state", self.random_state)).run(policy)
+
+
+def check_start(model: DynamicsModel, policy: Any) -> None:
+    """Refuses what cannot be improved."""
+    if not isinstance(model, DynamicsModel):
+        raise TypeError(f"model: is {model!r}, must be a DynamicsModel, which DynamicsForest.fit returns")
+    if not callable(getattr(policy, "act_batch", None)):
+        raise TypeError(f"policy: is {policy!r}, must have act_batch, from rows of states to rows of actions")
+    check_fit(policy, model.transitions.observation_space, model.transitions.action_space)
 
 
 def better(gains: Floats, t: float) -> bool:

@@ -12,23 +12,19 @@ Q function and no arg max over a forest, and works for any number of actions.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from policyforest._support.arguments import Floats, real_number, seed_number, whole_number
-from policyforest._support.blas import one_blas_thread
-from policyforest._support.settings import HOW
+from policyforest._support.arguments import Floats
 from policyforest.learning.dynamics.dynamics_model import DynamicsModel
 from policyforest.learning.improvement.policy_search import (
     Improvement,
     ImprovementRound,
+    ModelImprovement,
     PolicySearch,
     better,
-    check_start,
-    rollout_steps,
 )
 from policyforest.learning.improvement.rollouts import ModelRollouts, checked_actions
 from policyforest.policy.policy import Policy
@@ -43,58 +39,12 @@ REMEMBERED = 3
 PATIENCE = 1
 
 
-@dataclass(frozen=True)
-class RolloutImprovement:
-    """Improves a policy in a learned model; `fit(model, policy)` returns a policy, `improve` also the history.
-
-    Args:
-        discount: gamma, in [0, 1).
-        n_rounds: The most rounds of improvement.
-        n_states: States per round.
-        n_members: Members of the model's ensemble.
-        n_estimators: Trees of the policy's forests.
-        random_state: The seed.
-        n_jobs: Threads; the result does not depend on them.
-        callback: Called with an `ImprovementRound` after each round.
-    """
-
-    discount: float = 0.98
-    n_rounds: int = 6
-    n_states: int = 1_000
-    n_members: int = 4
-    n_estimators: int = 20
-    random_state: int | np.random.Generator | None = 0
-    n_jobs: int | None = 1
-    callback: Callable[[ImprovementRound], None] | None = field(default=None, repr=False, metadata=HOW)
-
-    def __post_init__(self) -> None:
-        real_number("discount", self.discount, at_least=0.0, below=1.0)
-        for name in ("n_rounds", "n_states", "n_members", "n_estimators"):
-            whole_number(name, getattr(self, name), at_least=1)
-
-    @property
-    def n_steps(self) -> int:
-        """T, the steps of a rollout."""
-        return rollout_steps(self.discount)
-
-    def fit(self, model: DynamicsModel, policy: Any) -> Policy:
-        """The improved policy, or the given one where nothing better was found."""
-        return self.improve(model, policy).policy
-
-    @one_blas_thread
-    def improve(self, model: DynamicsModel, policy: Any, rollouts: ModelRollouts | None = None) -> Improvement:
-        """The improved policy with its history; `rollouts` of the same model share its compiled members."""
-        check_start(model, policy)
-        shared = ModelRollouts(model, self.discount, self.n_members, self.n_jobs) if rollouts is None else rollouts
-        return _RolloutRounds(self, model, shared, seed_number("random_state", self.random_state)).run(policy)
-
-
 class _RolloutRounds(PolicySearch):
     """One run of the improvement."""
 
     method = "rollout-improvement"
 
-    def __init__(self, how: RolloutImprovement, model: DynamicsModel, rollouts: ModelRollouts, seed: int) -> None:
+    def __init__(self, how: Any, model: DynamicsModel, rollouts: ModelRollouts, seed: int) -> None:
         super().__init__(how, model, rollouts, seed)
         self.memory: list[tuple[Floats, Floats, Floats]] = []
         self.reach = 0.5
@@ -191,3 +141,22 @@ class _RolloutRounds(PolicySearch):
         even = np.full(len(weights), 1.0 / len(weights))
         chance = 0.8 * weights / weights.sum() + 0.2 * even if weights.sum() > 0 else even
         return self.rng.choice(len(weights), size=len(weights), p=chance / chance.sum())
+
+
+@dataclass(frozen=True)
+class RolloutImprovement(ModelImprovement):
+    """Improves a policy in a learned model; `fit(model, policy)` returns a policy, `improve` also the history.
+
+    Args:
+        discount: gamma, in [0, 1).
+        n_rounds: The most rounds of improvement.
+        n_states: States per round.
+        n_members: Members of the model's ensemble.
+        n_estimators: Trees of the policy's forests.
+        random_state: The seed.
+        n_jobs: Threads; the result does not depend on them.
+        callback: Called with an `ImprovementRound` after each round.
+    """
+
+    n_states: int = 1_000
+    search = _RolloutRounds

@@ -10,24 +10,20 @@ costs the policy more than trajectories gain, nothing is done, and rollouts impr
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from policyforest._support.arguments import Floats, real_number, seed_number, whole_number
-from policyforest._support.blas import one_blas_thread
-from policyforest._support.settings import HOW
+from policyforest._support.arguments import Floats
 from policyforest.learning.dynamics.dynamics_model import DynamicsModel
 from policyforest.learning.improvement.iterated_lqr import ModelPaths, TrajectorySearch
 from policyforest.learning.improvement.policy_search import (
     Improvement,
     ImprovementRound,
+    ModelImprovement,
     PolicySearch,
     better,
-    check_start,
-    rollout_steps,
 )
 from policyforest.learning.improvement.rollouts import ModelRollouts, checked_actions
 from policyforest.learning.improvement.simple_policies import middle_action
@@ -42,58 +38,12 @@ ACTION_NOISE = 0.03
 ASIDE = (0.03,)
 
 
-@dataclass(frozen=True)
-class TrajectoryImprovement:
-    """Improves a policy by the best trajectories in a learned model; `fit(model, policy)` returns a policy.
-
-    Args:
-        discount: gamma, in [0, 1).
-        n_rounds: The rounds of improvement.
-        n_trajectories: ModelPaths per round.
-        n_members: Members of the model's ensemble.
-        n_estimators: Trees of the policy's forests.
-        random_state: The seed.
-        n_jobs: Threads; the result does not depend on them.
-        callback: Called with an `ImprovementRound` after each round.
-    """
-
-    discount: float = 0.98
-    n_rounds: int = 4
-    n_trajectories: int = 50
-    n_members: int = 4
-    n_estimators: int = 16
-    random_state: int | np.random.Generator | None = 0
-    n_jobs: int | None = 1
-    callback: Callable[[ImprovementRound], None] | None = field(default=None, repr=False, metadata=HOW)
-
-    def __post_init__(self) -> None:
-        real_number("discount", self.discount, at_least=0.0, below=1.0)
-        for name in ("n_rounds", "n_trajectories", "n_members", "n_estimators"):
-            whole_number(name, getattr(self, name), at_least=1)
-
-    @property
-    def n_steps(self) -> int:
-        """T, the steps over which a reward matters; policies are judged over twice that."""
-        return rollout_steps(self.discount)
-
-    def fit(self, model: DynamicsModel, policy: Any) -> Policy:
-        """The improved policy, or the given one where nothing better was found."""
-        return self.improve(model, policy).policy
-
-    @one_blas_thread
-    def improve(self, model: DynamicsModel, policy: Any, rollouts: ModelRollouts | None = None) -> Improvement:
-        """The improved policy with its history; `rollouts` of the same model share its compiled members."""
-        check_start(model, policy)
-        shared = ModelRollouts(model, self.discount, self.n_members, self.n_jobs) if rollouts is None else rollouts
-        return _TrajectoryRounds(self, model, shared, seed_number("random_state", self.random_state)).run(policy)
-
-
 class _TrajectoryRounds(PolicySearch):
     """One run of the improvement."""
 
     method = "trajectory-improvement"
 
-    def __init__(self, how: TrajectoryImprovement, model: DynamicsModel, rollouts: ModelRollouts, seed: int) -> None:
+    def __init__(self, how: Any, model: DynamicsModel, rollouts: ModelRollouts, seed: int) -> None:
         super().__init__(how, model, rollouts, seed)
         self.length = how.n_steps
         self.states, self.actions = [np.empty((0, self.data.states.shape[1]))], [np.empty((0, len(self.box)))]
@@ -189,3 +139,24 @@ class _TrajectoryRounds(PolicySearch):
         at = LEAF_SHARES.index(best[2])
         self.shares = LEAF_SHARES[max(at - 1, 0) : at + 2]
         return best[2], best[3], best[4]
+
+
+@dataclass(frozen=True)
+class TrajectoryImprovement(ModelImprovement):
+    """Improves a policy by the best trajectories in a learned model; `fit(model, policy)` returns a policy.
+
+    Args:
+        discount: gamma, in [0, 1).
+        n_rounds: The rounds of improvement.
+        n_trajectories: Trajectories per round.
+        n_members: Members of the model's ensemble.
+        n_estimators: Trees of the policy's forests.
+        random_state: The seed.
+        n_jobs: Threads; the result does not depend on them.
+        callback: Called with an `ImprovementRound` after each round.
+    """
+
+    n_rounds: int = 4
+    n_estimators: int = 16
+    n_trajectories: int = 50
+    search = _TrajectoryRounds
