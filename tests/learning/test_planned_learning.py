@@ -10,6 +10,7 @@ import pytest
 from gymnasium.spaces import Box
 
 import policyforest as pf
+from policyforest.learning.contest import Contest
 from policyforest.learning.improvement.linear_quadratic import linear_quadratic_policy
 
 A = np.array([[1.0, 0.1], [0.0, 1.0]])
@@ -146,3 +147,23 @@ def test_what_has_no_act_batch_is_no_baseline() -> None:
         pf.PlannedLearning(baseline=3)
     with pytest.raises(ValueError, match=r"discount: is 1\.0, must be"):
         pf.learn(linear_samples(40), discount=1.0)
+
+
+def test_an_improvement_by_a_hair_s_breadth_is_not_taken() -> None:
+    contest = Contest(
+        pf.DynamicsForest().fit(linear_samples()), discount=DISCOUNT, baseline=None, seed=0, n_jobs=1, tell=print
+    )
+    values = {"constant": np.full((4, 50), -100.0), "start": np.full((4, 50), -10.0)}
+    noise = 1e-3 * np.random.default_rng(0).standard_normal((4, 50))
+    assert not contest._pays({**values, "improved": values["start"] + 0.01 + noise}, "start")
+    assert contest._pays({**values, "improved": values["start"] + 1.0 + noise}, "start")
+    one_member_loses = values["start"] + np.array([[2.0], [2.0], [2.0], [-0.1]]) + noise
+    assert not contest._pays({**values, "improved": one_member_loses}, "start")
+
+
+def test_the_policy_of_q_itself_is_compared_in_few_dimensions() -> None:
+    data = pf.collect("policyforest/DoubleIntegrator-v0", episodes=15, seed=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pf.PlanningWarning)
+        found = pf.PlannedLearning(0.8).fit(data)
+    assert {"q-greedy", "fpf-pwl", "constant"} <= {candidate.name for candidate in found.candidates}
