@@ -29,6 +29,7 @@ from policyforest.learning.dynamics.dynamics_forest import DynamicsForest
 from policyforest.learning.dynamics.dynamics_model import DynamicsModel, Resampling
 from policyforest.learning.fitted_policy import FittedPolicyForest
 from policyforest.learning.fitted_q import FittedQIteration
+from policyforest.learning.improvement.gain_improvement import GainImprovement
 from policyforest.learning.improvement.policy_search import Improvement, ImprovementRound
 from policyforest.learning.improvement.rollout_improvement import RolloutImprovement
 from policyforest.learning.improvement.trajectory_improvement import TrajectoryImprovement
@@ -66,6 +67,7 @@ __all__ = [
     "FittedPolicyForest",
     "FittedQIteration",
     "Forest",
+    "GainImprovement",
     "GreedyPolicy",
     "Improvement",
     "ImprovementRound",

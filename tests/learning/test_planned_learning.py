@@ -10,7 +10,7 @@ import pytest
 from gymnasium.spaces import Box
 
 import policyforest as pf
-from policyforest.learning.contest import Contest
+from policyforest.learning.contest import _pays
 from policyforest.learning.improvement.linear_quadratic import linear_quadratic_policy
 
 A = np.array([[1.0, 0.1], [0.0, 1.0]])
@@ -150,15 +150,17 @@ def test_what_has_no_act_batch_is_no_baseline() -> None:
 
 
 def test_an_improvement_by_a_hair_s_breadth_is_not_taken() -> None:
-    contest = Contest(
-        pf.DynamicsForest().fit(linear_samples()), discount=DISCOUNT, baseline=None, seed=0, n_jobs=1, tell=print
-    )
-    values = {"constant": np.full((4, 50), -100.0), "start": np.full((4, 50), -10.0)}
     noise = 1e-3 * np.random.default_rng(0).standard_normal((4, 50))
-    assert not contest._pays({**values, "improved": values["start"] + 0.01 + noise}, "start")
-    assert contest._pays({**values, "improved": values["start"] + 1.0 + noise}, "start")
-    one_member_loses = values["start"] + np.array([[2.0], [2.0], [2.0], [-0.1]]) + noise
-    assert not contest._pays({**values, "improved": one_member_loses}, "start")
+    assert not _pays(0.01 + noise, 90.0, linear=False)
+    assert _pays(1.0 + noise, 90.0, linear=False)
+    one_member_loses = np.array([[2.0], [2.0], [2.0], [-0.1]]) + noise
+    assert not _pays(one_member_loses, 90.0, linear=False)
+
+
+def test_a_small_but_certain_improvement_of_a_linear_law_is_taken() -> None:
+    noise = 1e-3 * np.random.default_rng(0).standard_normal((4, 50))
+    assert _pays(0.01 + noise, 90.0, linear=True)
+    assert not _pays(noise - noise.mean(), 90.0, linear=True)
 
 
 def test_the_policy_of_q_itself_is_compared_in_few_dimensions() -> None:

@@ -2,8 +2,8 @@
 
 Candidates are the best constant action, the linear-quadratic regulator, a Fitted Policy Forest and the Q function's own
 policy where a Q forest can carry the values, and a controller that is given. The best of them is improved in a model
-that is fitted again for the states it visits: by trajectories, and by rollouts where those found nothing. All are
-compared on members of the ensemble that none of them was made with.
+that is fitted again for the states it visits: by trajectories, by the gains of a linear law, by rollouts, whichever
+first finds something that pays. All are compared on members of the ensemble that none of them was made with.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from policyforest.learning.dynamics.dynamics_model import DynamicsModel
 from policyforest.learning.dynamics.focus import focused
 from policyforest.learning.fitted_policy import FittedPolicyForest
 from policyforest.learning.fitted_q import FittedQIteration
+from policyforest.learning.improvement.gain_improvement import GainImprovement
 from policyforest.learning.improvement.linear_quadratic import linear_quadratic_policy
 from policyforest.learning.improvement.policy_search import Improvement, better, certainly_better, rollout_steps
 from policyforest.learning.improvement.rollout_improvement import RolloutImprovement
@@ -99,12 +100,12 @@ class Contest:
         start = _champion(simple)
         if start != "constant":  # a constant action visits what no better policy does
             self._focus(policies[start])
-        improvement = self._improve(start, policies)
         values = {
             name: self._values(policy, states[: JUDGED_SLOWLY if name == GREEDY else None], FIRST_JUDGE)
             for name, policy in policies.items()
         }
-        kept = improvement.improved and self._pays(values, start)
+        improvement = self._improve(start, policies, values, states)
+        kept = "improved" in policies
         winner = self._winner("improved" if kept else start, values)
         table, note = _table(values), self._note(winner, values)
         policy = self._labelled(policies[winner], winner, table, note)
@@ -139,17 +140,24 @@ class Contest:
             self.tell("fitting the model for the states that the best candidate visits")
             self.model, self.rollouts = model, ModelRollouts(model, self.discount, MEMBERS, self.n_jobs)
 
-    def _improve(self, start: str, policies: dict[str, Any]) -> Improvement:
-        """Improves the start policy, and adds what was found to the candidates."""
-        self.tell(f"improving {start} by trajectories")
-        how: dict[str, Any] = {"n_members": MEMBERS, "random_state": self.seed, "n_jobs": self.n_jobs}
-        made = TrajectoryImprovement(self.discount, **how).improve(self.model, policies[start], self.rollouts)
-        if not made.improved:
-            self.tell(f"improving {start} by rollouts")
-            made = RolloutImprovement(self.discount, **how).improve(self.model, policies[start], self.rollouts)
-        if made.improved:
-            policies["improved"] = made.policy
-        return made
+    def _improve(self, start: str, policies: dict[str, Any], values: dict[str, Floats], states: Floats) -> Improvement:
+        """Improves the start policy in several ways, and adds the first result that pays to the candidates."""
+        how: dict[str, Any] = {"random_state": self.seed, "n_jobs": self.n_jobs}
+        for what, improver in (
+            (f"improving {start} by trajectories", TrajectoryImprovement(self.discount, n_members=MEMBERS, **how)),
+            (f"improving the gains of {start}", GainImprovement(self.discount, **how)),
+            (f"improving {start} by rollouts", RolloutImprovement(self.discount, n_members=MEMBERS, **how)),
+        ):
+            self.tell(what)
+            made = improver.improve(self.model, policies[start], self.rollouts)
+            if not made.improved:
+                continue
+            found = self._values(made.policy, states, FIRST_JUDGE)
+            gained = float(_gain(values, start, "constant").mean())
+            if _pays(found - values[start], gained, linear=isinstance(improver, GainImprovement)):
+                policies["improved"], values["improved"] = made.policy, found
+                return made
+        return replace(made, policy=policies[start], improved=False)
 
     def _values(self, policy: Any, states: Floats, first_member: int) -> Floats:
         members = range(first_member, first_member + MEMBERS)
@@ -159,12 +167,6 @@ class Contest:
                 for b in members
             ]
         )
-
-    def _pays(self, values: dict[str, Floats], start: str) -> bool:
-        """Whether the improvement is one on members that it was not made with, and no hair's breadth compared with what
-        the start policy gained over a constant action: errors that all members share are larger than that."""
-        gain, gained = _gain(values, "improved", start), float(_gain(values, start, "constant").mean())
-        return better(gain, 1.0) and float(gain.mean()) > NEGLIGIBLE * gained
 
     def _winner(self, best: str, values: dict[str, Floats]) -> str:
         """The best candidate, unless Q's own policy is certainly better, or the constant action as good."""
@@ -193,6 +195,15 @@ class Contest:
         compared = [asdict(candidate) for candidate in table]
         told = {"discount": self.discount, "winner": winner, "candidates": compared, "note": note}
         return policy.with_info(replace(info, settings={**info.settings, **told}, n_samples=len(self.data)))
+
+
+def _pays(gain: Floats, gained: float, *, linear: bool) -> bool:
+    """Whether an improvement is one on members that it was not made with, and no hair's breadth compared with what the
+    start policy `gained` over a constant action: errors that all members share are larger than that. A linear law has
+    too few numbers to make use of such errors."""
+    if linear:
+        return better(gain, 2.0)
+    return better(gain, 1.0) and float(gain.mean()) > NEGLIGIBLE * gained
 
 
 def _gain(values: dict[str, Floats], name: str, over: str) -> Floats:

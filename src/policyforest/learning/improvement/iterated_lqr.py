@@ -40,6 +40,8 @@ class ModelPaths:
     actions: Floats
     gains: Floats
     """How the best action changes with the state, da/ds: (B, T, m, n)"""
+    weights: Floats
+    """How much an action matters: the curvature of Q along it, in units of the action box: (B, T, m)"""
     values: Floats
     """Discounted return of each trajectory"""
     alive: Floats
@@ -54,7 +56,7 @@ class ModelPaths:
 
         return ModelPaths(
             pick(other.states, self.states), pick(other.actions, self.actions), pick(other.gains, self.gains),
-            pick(other.values, self.values), pick(other.alive, self.alive),
+            pick(other.weights, self.weights), pick(other.values, self.values), pick(other.alive, self.alive),
         )  # fmt: skip
 
 
@@ -115,7 +117,7 @@ class TrajectorySearch:
             state, earned, going = self._step(state, actions[:, t])
             values += self.rollouts.discount**t * weight * earned
             weight = weight * going
-        return ModelPaths(states, actions, np.empty(0), values, alive)
+        return ModelPaths(states, actions, np.empty(0), np.empty(0), values, alive)
 
     def improve(self, starts: Floats, here: ModelPaths) -> ModelPaths:
         """The best trajectories found from these starts, beginning with given ones."""
@@ -125,16 +127,16 @@ class TrajectorySearch:
         for number in range(self.n_iterations):
             around = self._expand(here, hessian if number % CURVATURE else None)
             hessian = around.hessian
-            shift, gains = self._backward(around, here, damping)
+            shift, gains, _ = self._backward(around, here, damping)
             ahead, better = self._line(starts, here, shift, gains)
             gained = np.where(better, ahead.values - here.values, 0.0)
             here = here.or_better(ahead)
             damping = np.clip(np.where(better, LESS * damping, MORE * damping), 1e-6, LAST_DAMPING)
             if gained.mean() < SETTLED * (here.values.std() + 1e-12) and number > 2 and not better.mean() > 0.5:
                 break
-        gains = self._backward(self._expand(here, hessian), here, np.full(b, FIRST_DAMPING))[1]
+        _, gains, weights = self._backward(self._expand(here, hessian), here, np.full(b, FIRST_DAMPING))
         scaled = gains * self.scale[self.n :, None] / self.scale[None, : self.n]
-        return ModelPaths(here.states, here.actions, scaled, here.values, here.alive)
+        return ModelPaths(here.states, here.actions, scaled, weights, here.values, here.alive)
 
     def _step(self, states: Floats, actions: Floats) -> tuple[Floats, Floats, Floats]:
         native = self.rollouts.member(self.member)
@@ -188,10 +190,11 @@ class TrajectorySearch:
         k = len(moves)
         return ahead.reshape(k, -1, self.n), earned.reshape(k, -1), going.reshape(k, -1)
 
-    def _backward(self, around: _Expansion, here: ModelPaths, damping: Floats) -> tuple[Floats, Floats]:
+    def _backward(self, around: _Expansion, here: ModelPaths, damping: Floats) -> tuple[Floats, Floats, Floats]:
+        """The moves, the gains and the weights of the actions (see `ModelPaths`)."""
         b, t_end, m = here.actions.shape
         n, unit = self.n, self.scale[self.n :]
-        shift, gains = np.zeros((b, t_end, m)), np.zeros((b, t_end, m, n))
+        shift, gains, weights = np.zeros((b, t_end, m)), np.zeros((b, t_end, m, n)), np.zeros((b, t_end, m))
         slope, curve = np.zeros((b, n)), np.zeros((b, n, n))
         low, high = (self.box[:, 0] - here.actions) / unit, (self.box[:, 1] - here.actions) / unit
         for t in reversed(range(t_end)):
@@ -199,13 +202,13 @@ class TrajectorySearch:
             q = around.gradient[:, t] + go[:, None] * np.einsum("bij,bi->bj", f, slope)
             qq = around.hessian[:, t] + go[:, None, None] * (f.transpose(0, 2, 1) @ curve @ f)
             k, gain = _best_move(q, qq, n, damping, low[:, t], high[:, t])
-            shift[:, t], gains[:, t] = k, gain
+            shift[:, t], gains[:, t], weights[:, t] = k, gain, np.abs(np.einsum("bii->bi", qq[:, n:, n:]))
             law = np.concatenate([np.broadcast_to(np.eye(n), (b, n, n)), gain], axis=1)
             moved = np.concatenate([np.zeros((b, n)), k], axis=1)
             slope = np.einsum("bji,bj->bi", law, q + np.einsum("bij,bj->bi", qq, moved))
             curve = law.transpose(0, 2, 1) @ qq @ law
             curve = (curve + curve.transpose(0, 2, 1)) / 2
-        return shift, gains
+        return shift, gains, weights
 
     def _line(
         self, starts: Floats, here: ModelPaths, shift: Floats, gains: Floats
@@ -225,7 +228,8 @@ class TrajectorySearch:
         played = self.follow(np.concatenate([starts] * k), act)
         pick = played.values.reshape(k, b).argmax(axis=0) * b + np.arange(b)
         best = ModelPaths(
-            played.states[pick], played.actions[pick], np.empty(0), played.values[pick], played.alive[pick]
+            played.states[pick], played.actions[pick], played.gains, played.weights, played.values[pick],
+            played.alive[pick],
         )  # fmt: skip
         return best, best.values > here.values
 

@@ -90,7 +90,8 @@ class PolicySearch:
         return self.starts[self.rng.integers(len(self.starts), size=number)]
 
     def judged_states(self, policy: Any) -> Floats:
-        """Half of them where episodes begin, half where the policy goes from there."""
+        """A third of them where episodes begin, a third where the policy goes from there, a third near the data: few
+        episodes begin at states that say little of others."""
         passed = [
             self.rollouts.visited(
                 policy, self.draw_starts(40), n_steps=2 * self.how.n_steps, seed=self.seed + 5 + b, member=b,
@@ -99,8 +100,9 @@ class PolicySearch:
             for b in range(min(2, self.how.n_members))
         ]  # fmt: skip
         there = np.concatenate([*passed, self.starts])
-        half = JUDGED // 2
-        return np.concatenate([self.draw_starts(half), there[self.rng.integers(len(there), size=JUDGED - half)]])
+        third = JUDGED // 3
+        passed_by, near = there[self.rng.integers(len(there), size=third)], self.model.nearby.draw(third, self.rng)
+        return np.concatenate([self.draw_starts(JUDGED - 2 * third), passed_by, near])
 
     def result(self, start: Any, policy: Any, history: tuple[ImprovementRound, ...]) -> Improvement:
         """The improved policy if it is better by a clear margin under new noise, else the one it started from."""
@@ -114,17 +116,22 @@ class PolicySearch:
         info = replace(policy.info, method=self.method, settings=settings)
         return Improvement(policy.with_info(info), True, float(gains.mean()), history)
 
-    def fit(self, states: Floats, actions: Floats, share: float | None, number: int) -> Policy:
-        """A policy regressed on actions: leaves with a part of the states each, or one linear function of the state."""
+    def fit(
+        self, states: Floats, actions: Floats, share: float | None, number: int, weights: Floats | None = None
+    ) -> Policy:
+        """A policy regressed on actions: leaves with a part of the states each, or one linear function of the state.
+        Weights have a column per action."""
         if share is None:
-            return linear_policy(self.data, states, actions, np.ones(len(states)))
+            return linear_policy(
+                self.data, states, actions, np.ones(len(states)) if weights is None else weights.mean(axis=1)
+            )
         leaf = max(2 * (states.shape[1] + 1), int(share * len(states)))
         states = np.ascontiguousarray(np.clip(states, *self.data.state_box().T))
         forests = [
             grow_forest(
                 states, actions[:, j], n_estimators=self.how.n_estimators, min_samples_leaf=leaf, leaf_model="linear",
-                periodic=self.data.periodic or None, box=self.data.state_box(),
-                random_state=(self.seed + number) % 2**64, n_jobs=self.how.n_jobs,
+                sample_weight=None if weights is None else weights[:, j], periodic=self.data.periodic or None,
+                box=self.data.state_box(), random_state=(self.seed + number) % 2**64, n_jobs=self.how.n_jobs,
             )
             for j in range(actions.shape[1])
         ]  # fmt: skip
@@ -149,8 +156,10 @@ class ModelImprovement:
     def __post_init__(self) -> None:
         real_number("discount", self.discount, at_least=0.0, below=1.0)
         for each in fields(self):
-            if each.name.startswith("n_") and each.name != "n_jobs":
-                whole_number(each.name, getattr(self, each.name), at_least=1)
+            value = getattr(self, each.name)
+            left_open = value is None and each.default is None  # for the search to choose
+            if each.name.startswith("n_") and each.name != "n_jobs" and not left_open:
+                whole_number(each.name, value, at_least=1)
 
     @property
     def n_steps(self) -> int:

@@ -3,9 +3,10 @@
 Repeat: from states where episodes begin, that the policy visits and that are near the data, follow the policy in a
 member of the ensemble and improve these trajectories as a whole (`iterated_lqr`); regress policies of several leaf
 sizes on all their states and actions so far, and on states next to them with the actions of the trajectories' own
-feedback law. A trajectory is optimised over all of its steps at once, so that a few rounds do what one-step
-improvements take many for. It needs rewards that change with the state or the action, and ignores noise: where noise
-costs the policy more than trajectories gain, nothing is done, and rollouts improve the policy (`rollout_improvement`).
+feedback law, weighted by how much each action matters. A trajectory is optimised over all of its steps at once, so that
+a few rounds do what one-step improvements take many for. It needs rewards that change with the state or the action, and
+ignores noise: where noise costs the policy more than trajectories gain, nothing is done, and rollouts improve the
+policy (`rollout_improvement`).
 """
 
 from __future__ import annotations
@@ -29,6 +30,13 @@ from policyforest.learning.improvement.rollouts import ModelRollouts, checked_ac
 from policyforest.learning.improvement.simple_policies import middle_action
 from policyforest.policy.policy import Policy
 
+# A round has as many trajectories as an iteration over them takes model steps, within limits.
+MODEL_STEPS, FEWEST, MOST = 60_000, 50, 150
+# Iterations of the first round, and of later ones: those begin at a policy that was regressed on such trajectories, and
+# what is near to it can be learned.
+ITERATIONS, LATER_ITERATIONS = 12, 6
+# Weights of labels: equal ones to this part, the rest by curvature up to this quantile.
+EVEN, CURVED = 0.2, 0.95
 # Leaf sizes of the policies that are tried first, as parts of the states; None: one linear function of the state.
 LEAF_SHARES = (None, 0.1, 0.03, 0.01, 0.003)
 # The last part of a trajectory, which sees too short a future, is left out.
@@ -46,7 +54,8 @@ class _TrajectoryRounds(PolicySearch):
     def __init__(self, how: Any, model: DynamicsModel, rollouts: ModelRollouts, seed: int) -> None:
         super().__init__(how, model, rollouts, seed)
         self.length = how.n_steps
-        self.states, self.actions = [np.empty((0, self.data.states.shape[1]))], [np.empty((0, len(self.box)))]
+        self.labels: list[tuple[Floats, Floats, Floats]] = []
+        self.unused = np.empty(0, dtype=np.intp)
         self.shares: tuple[float | None, ...] = LEAF_SHARES
 
     def run(self, policy: Any) -> Improvement:
@@ -65,7 +74,7 @@ class _TrajectoryRounds(PolicySearch):
             history.append(ImprovementRound(number, gain, share, float(value.mean()), taken))
             if self.how.callback is not None:
                 self.how.callback(history[-1])
-            if not any(made.taken for made in history[-2:]) and number > 1:
+            if not any(made.taken for made in history[-2:]) and any(made.taken for made in history):
                 break
         return self.result(start, policy, tuple(history))
 
@@ -79,8 +88,9 @@ class _TrajectoryRounds(PolicySearch):
     def _collect(self, policy: Any, number: int) -> float:
         """Improves trajectories of a round and remembers their states and actions; returns the mean gain."""
         member = number % self.how.n_members
-        search = TrajectorySearch(self.rollouts, member, self.length)
-        starts = self._starts(policy, number, member)
+        n_iterations = ITERATIONS if number == 1 else LATER_ITERATIONS
+        search = TrajectorySearch(self.rollouts, member, self.length, n_iterations)
+        starts = self._starts(policy, number, member, self._number(search))
         begun = search.follow(starts, lambda states: checked_actions(policy, states, len(self.box)))
         found = search.improve(starts, begun)
         if number == 1:  # where a policy's actions are at their limits there is no slope to follow
@@ -88,15 +98,16 @@ class _TrajectoryRounds(PolicySearch):
                 starts, lambda states: np.broadcast_to(middle_action(self.data), begun.actions[:, 0].shape)
             )
             found = found.or_better(search.improve(starts, idle))
-        for states, actions in self._labels(found, search.scale):
-            self.states.append(self._wrapped(states))
-            self.actions.append(actions)
+        self.labels += self._labels(found, search.scale)
         return float(np.mean(found.values - begun.values))
 
-    def _starts(self, policy: Any, number: int, member: int) -> Floats:
-        n = self.how.n_trajectories
-        if number == 1:
-            return self.draw_starts(n)
+    def _number(self, search: TrajectorySearch) -> int:
+        if self.how.n_trajectories is not None:
+            return int(self.how.n_trajectories)
+        return int(np.clip(MODEL_STEPS // (self.length * (2 * len(search.varied) + 1)), FEWEST, MOST))
+
+    def _starts(self, policy: Any, number: int, member: int, n: int) -> Floats:
+        """A third where episodes begin, a third where the policy goes from there, the rest near the data."""
         passed = self.rollouts.visited(
             policy, self.draw_starts(30), n_steps=self.length, seed=1_000 * self.seed + number, member=member,
             action_noise=ACTION_NOISE,
@@ -104,21 +115,30 @@ class _TrajectoryRounds(PolicySearch):
         passed = np.concatenate([passed, self.starts])
         there = passed[self.rng.integers(len(passed), size=n // 3)]
         near = self.model.nearby.draw(max(n // 3, 1), self.rng)
-        return np.concatenate([self.draw_starts(n - len(there) - len(near)), there, near])
+        return np.concatenate([self._beginnings(n - len(there) - len(near)), there, near])
 
-    def _labels(self, found: ModelPaths, scale: Floats) -> list[tuple[Floats, Floats]]:
-        """States and actions of the trajectories, and of states next to them. Those of trajectories that end are left
-        out where most go on: nothing is to be learned from a fall that no action prevents."""
+    def _beginnings(self, n: int) -> Floats:
+        """States where episodes begin, each once before one is taken again."""
+        while len(self.unused) < n:
+            self.unused = np.concatenate([self.unused, self.rng.permutation(len(self.starts))])
+        taken, self.unused = self.unused[:n], self.unused[n:]
+        found: Floats = self.starts[taken]
+        return found
+
+    def _labels(self, found: ModelPaths, scale: Floats) -> list[tuple[Floats, Floats, Floats]]:
+        """States, actions and weights of the trajectories, and of states next to them. Those of trajectories that end
+        are left out where most go on: nothing is to be learned from a fall that no action prevents."""
         n = int(LABELLED * self.length)
         lasts = found.alive[:, -1] > 0.5
         lasts = lasts if lasts.mean() >= 0.3 else np.ones(len(lasts), dtype=bool)
         rows = (found.alive[:, :n] > 0.5) & lasts[:, None]
         states, actions, gains = found.states[:, :n][rows], found.actions[:, :n][rows], found.gains[:, :n][rows]
-        labels = [(states, actions)]
+        weights = _evened(found.weights[:, :n][rows])
+        labels = [(self._wrapped(states), actions, weights)]
         for size in ASIDE:
             aside = size * scale[: states.shape[1]] * self.rng.standard_normal(states.shape)
             corrected = np.clip(actions + np.einsum("bij,bj->bi", gains, aside), self.box[:, 0], self.box[:, 1])
-            labels.append((states + aside, corrected))
+            labels.append((self._wrapped(states + aside), corrected, weights))
         return labels
 
     def _wrapped(self, states: Floats) -> Floats:
@@ -129,16 +149,27 @@ class _TrajectoryRounds(PolicySearch):
 
     def _best_candidate(self, value: Floats, number: int) -> tuple[float | None, Policy, Floats]:
         """Of the policies of several leaf sizes the one that does best in the model; later only sizes near it."""
-        states, actions = np.concatenate(self.states), np.concatenate(self.actions)
+        states, actions, weights = (np.concatenate(column) for column in zip(*self.labels, strict=True))
         tried = []
         for share in self.shares:
-            candidate = self.fit(states, actions, share, number)
+            candidate = self.fit(states, actions, share, number, weights)
             judged = self.judge(candidate, 7)
             tried.append((better(judged - value, 1.0), float(judged.mean()), share, candidate, judged))
         best = max(tried, key=lambda row: row[:2])
         at = LEAF_SHARES.index(best[2])
         self.shares = LEAF_SHARES[max(at - 1, 0) : at + 2]
         return best[2], best[3], best[4]
+
+
+def _evened(weights: Floats) -> Floats:
+    """Curvatures as weights of mean 1, a column per action: bounded, and never zero."""
+    if len(weights) == 0:
+        return weights
+    bounded = np.minimum(weights, np.quantile(weights, CURVED, axis=0))
+    mean = bounded.mean(axis=0)
+    scaled = np.divide(bounded, mean, out=np.ones_like(bounded), where=mean > 0)
+    found: Floats = (1 - EVEN) * scaled + EVEN
+    return found
 
 
 @dataclass(frozen=True)
@@ -148,7 +179,7 @@ class TrajectoryImprovement(ModelImprovement):
     Args:
         discount: gamma, in [0, 1).
         n_rounds: The rounds of improvement.
-        n_trajectories: Trajectories per round.
+        n_trajectories: Trajectories per round; None: 50 in many dimensions, up to 150 in few.
         n_members: Members of the model's ensemble.
         n_estimators: Trees of the policy's forests.
         random_state: The seed.
@@ -158,5 +189,5 @@ class TrajectoryImprovement(ModelImprovement):
 
     n_rounds: int = 4
     n_estimators: int = 16
-    n_trajectories: int = 50
+    n_trajectories: int | None = None
     search = _TrajectoryRounds
