@@ -116,6 +116,7 @@ void register_forest(nb::module_& m);
 void register_grow(nb::module_& m);
 void register_algebra(nb::module_& m);
 void register_best_action(nb::module_& m);
+void register_certify(nb::module_& m);
 void register_controller(nb::module_& m);
 void register_dynamics(nb::module_& m);
 void register_grid_planner(nb::module_& m);

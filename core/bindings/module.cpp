@@ -16,6 +16,7 @@ NB_MODULE(_core, m) {
   register_grow(m);
   register_algebra(m);
   register_best_action(m);
+  register_certify(m);
   register_controller(m);
   register_dynamics(m);
   register_grid_planner(m);

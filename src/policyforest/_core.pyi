@@ -97,6 +97,69 @@ def merged_best_action(
     n_threads: int,
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]: ...
 
+class StepProgram:
+    def __init__(
+        self,
+        n_inputs: int,
+        codes: Annotated[NDArray[numpy.int32], dict(shape=(None, 4), order="C", device="cpu", writable=False)],
+        values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        forests: Sequence[tuple[Forest, Sequence[int]]],
+        outputs: Sequence[int],
+    ) -> None: ...
+    def run(
+        self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)]
+    ) -> NDArray[numpy.float64]: ...
+
+class CertifiedPolicy:
+    def __init__(
+        self,
+        precision: str,
+        forests: Sequence[Forest],
+        actions: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        periods: Sequence[tuple[float, float]],
+        cells: Sequence[tuple[float, float]],
+        outputs: Sequence[tuple[float, float]],
+    ) -> None: ...
+
+class ClosedLoop:
+    def __init__(
+        self,
+        policy: CertifiedPolicy,
+        program: StepProgram,
+        disturbance: Annotated[
+            NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+        ],
+        model_error: Sequence[float],
+        slack: Sequence[float],
+        limits: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        periods: Sequence[tuple[float, float]],
+        steps: int = 1,
+    ) -> None: ...
+    def successors(
+        self,
+        cells: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    ) -> NDArray[numpy.float64]: ...
+    def action_ranges(
+        self,
+        cells: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    ) -> NDArray[numpy.float64]: ...
+
+class InvariantSearch:
+    def __init__(
+        self,
+        loop: ClosedLoop,
+        root: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        target: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)]
+        | None,
+        smallest: Sequence[float],
+        max_cells: int,
+        horizon: int | None,
+    ) -> None: ...
+    def round(self, n_threads: int = 1) -> bool: ...
+    def cells(self) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]: ...
+    @property
+    def exhausted(self) -> bool: ...
+
 class Controller:
     def __init__(
         self,

@@ -1,0 +1,87 @@
+// A policy and a system in a loop: where a move of one or more control steps can take all states of a cell.
+//
+// The policy is the one that runs: in float64, in float32, or in 16-bit numbers, with the rounding of its own arithmetic.
+// Over several steps, what a step added to the uncertainty gets symbols of its own, so that the feedback of the policy,
+// which makes it smaller again, is seen.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "policyforest/certify/affine.hpp"
+#include "policyforest/certify/forest_bounds.hpp"
+#include "policyforest/certify/step_program.hpp"
+#include "policyforest/grow/grow.hpp"
+
+namespace policyforest {
+
+enum class PolicyArithmetic { kFloat64, kFloat32, kInt16 };
+
+// What the forests of a policy compare and how their mean becomes an action. In 16-bit numbers the forests' inputs are
+// the cells q(s) = floor((s - low) * scale) - 32768, and an action is offset + factor * F(q).
+struct CertifiedPolicy {
+  PolicyArithmetic arithmetic = PolicyArithmetic::kFloat64;
+  std::vector<std::shared_ptr<const Forest>> forests;
+  Box actions;
+  std::vector<Period> periods;      // empty, or one per state dimension; hi == lo: not an angle
+  std::vector<float> low, scale;    // 16-bit numbers alone: one per state dimension
+  std::vector<double> offset, factor;
+
+  void check(std::size_t n_states) const;
+  // What the forests compare for a state number: the number itself, in float32, or its cell. Never decreasing.
+  double compared(std::size_t d, double x) const;
+  // The largest number whose `compared` is not above a threshold.
+  double last_below(std::size_t d, double threshold) const;
+};
+
+// How a step is bounded.
+struct LoopSettings {
+  Box disturbance;                  // of every control step
+  std::vector<double> model_error;  // the next state may be off by this, one number per state dimension
+  std::vector<double> slack;        // added to the sides of a successor, for roundings of whoever computes it
+  Box limits;                       // no state between two moves is outside of this
+  std::vector<Period> periods;      // empty, or one per state dimension: angles, which `limits` may hold all of
+  std::size_t steps = 1;            // control steps of one move
+};
+
+class ClosedLoop {
+ public:
+  ClosedLoop(CertifiedPolicy policy, StepProgram program, LoopSettings settings);
+
+  std::size_t n_states() const { return n_; }
+  std::size_t n_moves() const { return settings_.disturbance.dims() + n_; }
+  std::size_t successor_size() const { return 2 * n_ + n_moves() * n_; }  // doubles
+  const CertifiedPolicy& policy() const { return policy_; }
+  const StepProgram& program() const { return program_; }
+  const LoopSettings& settings() const { return settings_; }
+
+  struct Room {  // kept from call to call
+    std::vector<double> inputs, compared, slopes, forms, spare;
+    StepProgram::Room program;
+    ForestBounds::Room forest;
+  };
+  // Where a move takes the states of a cell (lo, hi]: lower sides, upper sides, and for each disturbance and model error
+  // of its last step how far it alone moves them. Infinite sides where there is no bound, or where the limits are left.
+  void successor(const double* lo, const double* hi, double* out, Room& room) const;
+  // The range of every action over a cell: lower sides, then upper ones.
+  void actions(const double* lo, const double* hi, double* sides, Room& room) const;
+
+ private:
+  AffineArithmetic arithmetic(std::size_t step) const;
+  void fill_cell(const AffineArithmetic& on, const double* lo, const double* hi, Room& room) const;
+  void fill_disturbances(const AffineArithmetic& on, Room& room) const;
+  void fill_actions(const AffineArithmetic& on, const double* lo, const double* hi, Room& room) const;
+  bool compare(const AffineArithmetic& on, const double* lo, const double* hi, Room& room) const;
+  void compare_one(const AffineArithmetic& on, std::size_t d, double low, double high, Room& room) const;
+  void fill_action(const AffineArithmetic& on, std::size_t j, Room& room) const;
+  bool go_on(const AffineArithmetic& from, const AffineArithmetic& to, Room& room) const;
+  void write(const AffineArithmetic& on, double* out, Room& room) const;
+
+  std::size_t n_;
+  CertifiedPolicy policy_;
+  StepProgram program_;
+  LoopSettings settings_;
+};
+
+}  // namespace policyforest
