@@ -5,6 +5,12 @@ from policyforest import executors as executors
 from policyforest import problems as problems
 from policyforest._support.signals import Actuators, Signals
 from policyforest._support.version import __version__
+from policyforest.certification.certificate import Certificate, UnprovedStates
+from policyforest.certification.certificate_files import load_certificate
+from policyforest.certification.checker.check import CertificateCheck, check_certificate
+from policyforest.certification.equations import Equations
+from policyforest.certification.model_error import ErrorClause
+from policyforest.certification.search import SearchRound, certify
 from policyforest.data.delay import DelayEvidence, DelaySearch, find_delay
 from policyforest.data.excursions import ObservationWarning
 from policyforest.data.plant import Plant
@@ -53,6 +59,8 @@ __all__ = [
     "BaselinePolicy",
     "BestActions",
     "CandidateValue",
+    "Certificate",
+    "CertificateCheck",
     "Check",
     "Columns",
     "CoverageWarning",
@@ -62,6 +70,8 @@ __all__ = [
     "DisagreementExploration",
     "DynamicsForest",
     "DynamicsModel",
+    "Equations",
+    "ErrorClause",
     "Evaluation",
     "Explanation",
     "FittedPolicyForest",
@@ -94,15 +104,19 @@ __all__ = [
     "QIteration",
     "Resampling",
     "RolloutImprovement",
+    "SearchRound",
     "Sensitivity",
     "SignalTask",
     "Signals",
     "Simplification",
     "TrajectoryImprovement",
     "Transitions",
+    "UnprovedStates",
     "__version__",
     "as_baseline",
     "as_transitions",
+    "certify",
+    "check_certificate",
     "collect",
     "compare_offline",
     "evaluate",
@@ -111,6 +125,7 @@ __all__ = [
     "grow_forest",
     "learn",
     "load",
+    "load_certificate",
     "read_log",
     "read_transitions",
     "resume",

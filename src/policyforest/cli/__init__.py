@@ -1,10 +1,10 @@
-"""The command line: ``policyforest learn | data | explore | evaluate | show | export | bench | reproduce | doctor |
-ros | gazebo``.
+"""The command line: ``policyforest learn | data | explore | evaluate | show | export | certify | bench | reproduce |
+doctor | ros | gazebo``.
 
 What a user got wrong is one line on standard error and the exit code 2; ``--debug`` shows where it arose.
 
 May import: `_support`, `data`, `forest`, `environments`, `policy`, `learning`, `exploration`, `baselines`, `report`,
-`export`, `ros`, `paper`.
+`export`, `certification`, `ros`, `paper`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import typer
 from typer.core import TyperGroup
 
 from policyforest.cli.bench import bench
+from policyforest.cli.certify import certify
 from policyforest.cli.data import data
 from policyforest.cli.doctor import doctor
 from policyforest.cli.evaluate import evaluate
@@ -121,7 +122,7 @@ def _options(
     warnings.showwarning = _note_warning
 
 
-for command in (learn, data, explore, evaluate, show, export, bench, reproduce, doctor):
+for command in (learn, data, explore, evaluate, show, export, certify, bench, reproduce, doctor):
     main.command(cls=Once, epilog=epilog(command.__name__))(command)
 for group in (ros, gazebo):
     main.add_typer(group)

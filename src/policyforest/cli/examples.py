@@ -31,6 +31,11 @@ EXAMPLES = {
         "policyforest export pendulum.pforest --distil 200 -o small",
         "policyforest export pendulum.pforest --to onnx -o pendulum.onnx",
     ),
+    "certify": (
+        "policyforest certify pendulum.pforest --problem inverted-pendulum-6kg --disturbance 10",
+        "policyforest certify pendulum.pforest --data 'runs/*.csv' --box '-0.5:0.5, -1.5:1.5' -o pendulum.pfcert",
+        "policyforest certify pendulum.pforest --check pendulum.pfcert --problem inverted-pendulum-6kg",
+    ),
     "bench": ("policyforest bench --policy pendulum.pforest",),
     "reproduce": ("policyforest reproduce --list", "policyforest reproduce all --scale quick --out results"),
     "doctor": ("policyforest doctor", "policyforest doctor --json"),
@@ -65,7 +70,7 @@ EXAMPLES = {
 
 EXIT_CODES = {
     0: "done",
-    1: "done, but a check of `doctor` failed, or the reader of a pipe went away",
+    1: "done, but a check failed (`doctor`, `certify`), or the reader of a pipe went away",
     2: "something that was given is wrong; one line on standard error names it",
     3: "a fault of PolicyForest itself; run again with --debug and report it",
     130: "interrupted by Ctrl-C",

@@ -12,12 +12,17 @@ import typer
 
 from policyforest._support.labels import ACTION_NAMES, STATE_NAMES, labels_told
 from policyforest._support.spaces import bounds
+from policyforest.certification.certificate import Certificate
+from policyforest.certification.certificate_files import load_certificate
+from policyforest.certification.digests import policy_digest
+from policyforest.certification.set_pictures import certificate_blocks, certificate_figure
 from policyforest.cli.evaluate import PolicyFile
 from policyforest.cli.learn_report import print_candidates
 from policyforest.cli.option_groups import with_option_groups
 from policyforest.cli.output import Json, note, one_line, print_json, print_pairs
 from policyforest.data.transition_files import load_transitions
 from policyforest.policy.model_card import MOST_DIMENSIONS
+from policyforest.policy.policy import Policy
 from policyforest.policy.policy_files import load
 from policyforest.report.candidates import COMPARISON, comparison_of
 from policyforest.report.state_slice import UnboundedStatesError, state_box
@@ -37,6 +42,9 @@ class DrawingOptions:
     no_picture: Annotated[bool, typer.Option("--no-picture", help="Words alone.")] = False
     data: Annotated[
         Path | None, typer.Option(help="The samples it was learned from: the page shows what was known of each state.")
+    ] = None
+    certificate: Annotated[
+        Path | None, typer.Option(help="A .pfcert file of this policy: its set is drawn over the map, and on the page.")
     ] = None
     dims: Annotated[
         tuple[int, int] | None, typer.Option(help="The two state dimensions of the picture.  [default: 0 1]")
@@ -70,13 +78,16 @@ def show(
     drawing.check()
     learned = load(policy)
     report = describe(learned) | inspect(learned)
+    proved = None if drawing.certificate is None else _proved(learned, drawing.certificate)
+    if proved is not None:
+        report["certificate"] = proved.statement()
     if explain is not None:
         report["explanation"] = _explained(learned, explain)
     if not drawing.no_picture:
         at = None if drawing.at is None else _numbers("at", drawing.at)
-        drawn = _draw(learned, drawing, policy.with_suffix(".png"), at)
+        drawn = _draw(learned, drawing, policy.with_suffix(".png"), at, proved)
         report["picture"] = None if drawn is None else str(drawn)
-        written = _write_page(learned, report, drawing, policy.with_suffix(".html"), at)
+        written = _write_page(learned, report, drawing, policy.with_suffix(".html"), at, proved)
         report["page"] = None if written is None else str(written)
     if json:
         print_json({"policy": str(policy)} | report)
@@ -145,12 +156,25 @@ def _known_states(policy: Any) -> list[list[float]]:
     return [[float(lo), float(hi)] for lo, hi in box]
 
 
-def _draw(policy: Any, drawing: DrawingOptions, beside: Path, at: list[float] | None) -> Path | None:
+def _proved(policy: Any, path: Path) -> Certificate:
+    """A certificate of this policy; not of another one. Its proof is checked by ``certify --check``."""
+    found = load_certificate(path)
+    if not isinstance(policy, Policy) or policy_digest(policy, found.precision) != found.policy_digest:
+        raise ValueError(f"--certificate: {path} is about another policy")
+    return found
+
+
+def _draw(
+    policy: Any, drawing: DrawingOptions, beside: Path, at: list[float] | None, proved: Certificate | None
+) -> Path | None:
     """Where the picture was written; None without matplotlib or a finite box, unless the picture was asked for."""
     from policyforest.report.plots import policy_figure, save_png
 
     try:
-        figure = policy_figure(policy, drawing.dims, at)
+        if proved is not None and proved.n_states >= 2:
+            figure = certificate_figure(proved, policy, drawing.dims, at)
+        else:
+            figure = policy_figure(policy, drawing.dims, at)
     except (ImportError, UnboundedStatesError) as error:
         if drawing.picture is not None:
             raise
@@ -162,7 +186,12 @@ def _draw(policy: Any, drawing: DrawingOptions, beside: Path, at: list[float] | 
 
 
 def _write_page(
-    policy: Any, report: Mapping[str, Any], drawing: DrawingOptions, beside: Path, at: list[float] | None
+    policy: Any,
+    report: Mapping[str, Any],
+    drawing: DrawingOptions,
+    beside: Path,
+    at: list[float] | None,
+    proved: Certificate | None,
 ) -> Path | None:
     """Where the page was written; None where it cannot be, unless the page was asked for."""
     from policyforest.report.policy_page import write_policy_page
@@ -175,7 +204,8 @@ def _write_page(
     facts = [(name, words) for name, words in _lines(report).items() if name != "picture"]
     path = drawing.page or beside
     try:
-        write_policy_page(path, policy, facts, samples=samples, dims=drawing.dims, at=at)
+        more = [] if proved is None else certificate_blocks(proved, policy)
+        write_policy_page(path, policy, facts, samples=samples, dims=drawing.dims, at=at, more=more)
     except (ImportError, UnboundedStatesError) as error:
         if drawing.page is not None:
             raise
@@ -220,7 +250,7 @@ def _lines(report: Mapping[str, Any]) -> dict[str, str]:
     if "q" in report["settings"]:
         lines["Q settings"] = str(report["settings"]["q"]).strip("{}").replace("'", "")
     lines["made by"] = ", ".join(text for text in (report["software"], report["created"]) if text)
-    lines |= {name: report[name] for name in ("picture", "page") if report.get(name)}
+    lines |= {name: report[name] for name in ("certificate", "picture", "page") if report.get(name)}
     return {name: one_line(text) for name, text in lines.items()}
 
 

@@ -1,7 +1,7 @@
 """The paper's results compared with our own: studies by name, run by ``policyforest reproduce``.
 
 May import: `_support`, `data`, `forest`, `environments`, `policy`, `learning`, `exploration`, `baselines`, `report`,
-`export`, `ros`.
+`export`, `certification`, `ros`.
 """
 
 from policyforest.paper import (

@@ -29,14 +29,16 @@ def write_policy_page(
     samples: Transitions | None = None,
     dims: Sequence[int] | None = None,
     at: Sequence[float] | None = None,
+    more: Sequence[str] = (),
 ) -> None:
-    """Writes the page; `facts` are names and words for the table at its top, the others as of `policy_maps`."""
+    """Writes the page; `facts` are names and words for the table at its top, `more` further pieces of HTML, the others
+    as of `policy_maps`."""
     maps = policy_maps(policy, samples=samples, dims=dims, at=at)
     title = ", ".join(text for text in (policy.info.problem, policy.info.method) if text) or "A policy"
     blocks = [f"<header><h1>{escape(title)}</h1></header>"]
     blocks += [page.heading("An episode"), episode(policy, maps, (0, 1) if dims is None else tuple(dims))]
     blocks += [page.heading("What it does, and what it knows"), interactive.maps_block(maps)]
-    blocks += candidates(policy.info.settings)
+    blocks += [*more, *candidates(policy.info.settings)]
     rows = "".join(f"<tr><td>{escape(name)}</td><td>{escape(words)}</td></tr>" for name, words in facts)
     blocks += [page.heading("What it is"), f'<table class="wide"><tbody>{rows}</tbody></table>']
     interactive.write_report(path, title, blocks)

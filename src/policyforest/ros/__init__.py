@@ -12,5 +12,5 @@
 | `gazebo` | the same in Gazebo, in a Debian of its own |
 
 May import: `_support`, `data`, `forest`, `environments`, `policy`, `learning`, `exploration`, `baselines`, `report`,
-`export`.
+`export`, `certification`.
 """

@@ -1,0 +1,264 @@
+"""The check of a certificate: does each cell go where the file says, and do cells cover where they go?
+
+It needs the policy, the model and the file, and takes nothing from the search on trust:
+
+1. the file is undamaged, and its digests are those of the policy and the model;
+2. for each cell, this module's own bound of where a move takes it lies within the successor in the file;
+3. the successor of a cell of rank 0 is covered by cells of rank 0, that of rank r > 0 by cells of rank at most r - 1;
+4. all cells lie in the start box, those of rank 0 in the target if there is one, and no state leaves the box between
+   moves;
+5. the share of steps that a model's clause states has the confidence that it states.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from policyforest._support.arguments import Array, Floats
+from policyforest.certification.certificate_files import read_certificate_file
+from policyforest.certification.checker.cover import all_covered
+from policyforest.certification.checker.forms import AffineForm
+from policyforest.certification.checker.successors import RunningPolicy, step_of_equations, step_of_model
+from policyforest.certification.digests import model_digest, policy_digest
+from policyforest.policy.float32_policy import Float32Policy
+from policyforest.policy.policy import Policy
+
+# Cells that are bounded at once: more take more memory.
+BLOCK = 4096
+
+
+@dataclass(frozen=True)
+class CertificateCheck:
+    """Whether a certificate is right, and why it is not."""
+
+    accepted: bool
+    reason: str
+    cells: int = 0
+
+    def __bool__(self) -> bool:
+        return self.accepted
+
+
+class _RejectedError(Exception):
+    pass
+
+
+def check_certificate(path: str | os.PathLike[str], policy: Any, model: Any = None) -> CertificateCheck:
+    """Checks a certificate file against a policy and, if given, the model that it must be about.
+
+    Args:
+        path: A ``.pfcert`` file.
+        policy: The policy that runs.
+        model: Anything with a `digest()`, such as the `model` of a certificate; None: the model in the file.
+    """
+    try:
+        content, arrays = read_certificate_file(path)
+    except ValueError as error:
+        return CertificateCheck(False, str(error))
+    try:
+        _check_identity(content, arrays, policy, model)
+        checked = _Checked(content, arrays, policy.rounded if isinstance(policy, Float32Policy) else policy)
+        checked.check()
+    except _RejectedError as error:
+        return CertificateCheck(False, str(error))
+    except (KeyError, TypeError, ValueError, IndexError, OverflowError, RecursionError) as error:
+        return CertificateCheck(False, f"the file does not describe a certificate: {error}")
+    return CertificateCheck(True, "every cell goes where the certificate says", len(arrays["cells"]))
+
+
+def _require(holds: Any, what: str) -> None:
+    if not holds:
+        raise _RejectedError(what)
+
+
+def _check_identity(content: Mapping[str, Any], arrays: Mapping[str, Array], policy: Any, model: Any) -> None:
+    plain = policy.rounded if isinstance(policy, Float32Policy) else policy
+    _require(isinstance(plain, Policy), f"the policy is a {type(policy).__name__}, must be a policy of forests")
+    _require(policy_digest(plain, content["precision"]) == content["policy_digest"], "it is about another policy")
+    digest = model_digest(content["model"], arrays)
+    _require(digest == content["model_digest"], "its model is not the one that its digest names")
+    _require(model is None or model.digest() == digest, "it is about another model")
+
+
+@dataclass(frozen=True, eq=False)
+class _Checked:
+    content: Mapping[str, Any]
+    arrays: Mapping[str, Array]
+    policy: Policy
+
+    def __post_init__(self) -> None:
+        a, n = self.arrays, len(self.arrays["box"])
+        for name, shape in (("box", (n, 2)), ("start", (n, 2)), ("error", (n,)), ("slack", (n,))):
+            _require(a[name].shape == shape and np.isfinite(a[name]).all(), f"its {name} has the wrong shape")
+        _require(a["cells"].shape == a["successors"].shape == (len(a["ranks"]), 2 * n), "its cells do not fit")
+        _require(len(a["cells"]) > 0, "it has no cells: nothing is proved")
+        _require(np.isfinite(a["cells"]).all() and np.isfinite(a["successors"]).all(), "a cell is not finite")
+        _require(a["target"].shape in ((0, 2), (n, 2)), "its target has the wrong shape")
+        _require((a["error"] >= 0).all() and (a["slack"] >= 0).all(), "an error is negative")
+        steps = self.content["steps"]
+        _require(type(steps) is int and 1 <= steps <= 1000, "its number of steps is wrong")
+
+    @property
+    def n(self) -> int:
+        return len(self.arrays["box"])
+
+    def check(self) -> None:
+        """All questions but those about digests."""
+        self._check_boxes()
+        self._check_clause()
+        turns = self._turns()
+        lo, hi = self.arrays["cells"][:, : self.n], self.arrays["cells"][:, self.n :]
+        for first in range(0, len(lo), BLOCK):
+            block = slice(first, first + BLOCK)
+            low, high = self._after(lo[block], hi[block], turns)
+            stated = self.arrays["successors"][block]
+            held = (stated[:, : self.n] <= low).all(axis=1) & (high <= stated[:, self.n :]).all(axis=1)
+            _require(held.all(), f"cell {first + int(np.argmin(held))} may go further than its successor states")
+        self._check_cover(lo, hi, turns)
+
+    def _check_boxes(self) -> None:
+        a, n = self.arrays, self.n
+        lo, hi, ranks = a["cells"][:, :n], a["cells"][:, n:], a["ranks"]
+        start, box, target = a["start"], a["box"], a["target"]
+        _require((lo < hi).all(), "a cell is empty")
+        _require(
+            (lo >= np.nextafter(start[:, 0], -np.inf)).all() and (hi <= start[:, 1]).all(),
+            "a cell leaves the start box",
+        )
+        known = self.policy.state_box
+        plain = [d for d in range(n) if d not in self.policy.periodic]
+        inside = (box[plain, 0] >= known[plain, 0]).all() and (box[plain, 1] <= known[plain, 1]).all()
+        _require(inside, "its box leaves the policy's box")
+        _require((box[:, 0] <= start[:, 0]).all() and (start[:, 1] <= box[:, 1]).all(), "the start box leaves the box")
+        _require((ranks >= 0).all() and (len(target) > 0 or (ranks == 0).all()), "a rank is wrong")
+        if len(target):
+            first = ranks == 0
+            inside = (lo[first] >= np.nextafter(target[:, 0], -np.inf)).all() and (hi[first] <= target[:, 1]).all()
+            _require(inside, "a cell of rank 0 leaves the target")
+            horizon = self.content["horizon"]
+            _require(horizon is None or ranks.max() <= horizon, "a rank is beyond the horizon")
+
+    def _check_clause(self) -> None:
+        clause = self.content["clause"]
+        if clause is None:
+            return
+        within, steps, share = clause["within"], clause["steps"], clause["share"]
+        _require(0 <= within <= steps and 0.0 <= share <= 1.0, "its clause has impossible numbers")
+        logs = [
+            math.lgamma(steps + 1) - math.lgamma(k + 1) - math.lgamma(steps - k + 1)
+            + k * math.log(share) + (steps - k) * math.log1p(-share)
+            for k in range(within, steps + 1)
+        ] if 0.0 < share < 1.0 else [0.0 if share >= 1.0 else -math.inf]  # fmt: skip
+        chance = sum(map(math.exp, logs)) if within else 0.0
+        _require(chance <= (1.0 - clause["confidence"]) * (1 + 1e-9), "its clause states more than its numbers show")
+
+    def _turns(self) -> dict[int, tuple[float, float]]:
+        told = self.content["model"]["equations"]
+        if told is None:
+            return {int(d): (float(low), float(high)) for d, low, high in self.arrays["model.periodic"]}
+        names = list(told["formulas"])
+        return {names.index(name): (float(low), float(high)) for name, (low, high) in told["angles"].items()}
+
+    def _after(self, lo: Floats, hi: Floats, turns: Mapping[int, tuple[float, float]]) -> tuple[Floats, Floats]:
+        """Lower and upper sides of where a move takes cells."""
+        running, disturbance = RunningPolicy.of(self.policy, self.content["precision"]), self.arrays["disturbance"]
+        actions, steps, n, cells = len(running.forests), self.content["steps"], self.n, len(lo)
+        m = len(disturbance)
+        pairs = n + m + actions if steps == 1 else n
+        middle = lo / 2 + hi / 2
+        half = np.nextafter(np.maximum(hi - middle, middle - lo), np.inf)
+        states = [_unknown(middle[:, d], half[:, d], d, pairs) for d in range(n)]
+        low, high = np.nextafter(lo, np.inf), hi
+        for step in range(steps):
+            first = n + step * (m + actions + n)
+            noise = [_unknown(*_middle_half(side, cells), first + w, pairs) for w, side in enumerate(disturbance)]
+            states = self._step(states, running.bound(states, low, high, first + m), noise)
+            states = [x.wider(float(self.arrays["error"][d])) for d, x in enumerate(states)]
+            ranges = [x.range() for x in states]
+            low, high = np.stack([a for a, _ in ranges], axis=1), np.stack([b for _, b in ranges], axis=1)
+            if step + 1 < steps:
+                self._require_inside(low, high, turns)
+                states = [_own_error(x, first + m + actions + d) for d, x in enumerate(states)]
+        return low, high
+
+    def _step(self, states: list[AffineForm], actions: list[AffineForm], noise: list[AffineForm]) -> list[AffineForm]:
+        told = self.content["model"]["equations"]
+        if told is not None:
+            return step_of_equations(told, states, [*actions, *noise])
+        return step_of_model(self.arrays, states, actions)
+
+    def _require_inside(self, low: Floats, high: Floats, turns: Mapping[int, tuple[float, float]]) -> None:
+        for d, (least, most) in enumerate(self.arrays["box"]):
+            circle = d in turns and most - least >= (turns[d][1] - turns[d][0]) * (1 - 1e-12)
+            inside = circle or ((low[:, d] >= least).all() and (high[:, d] <= most).all())
+            _require(inside, "a state may leave the box between two moves")
+
+    def _check_cover(self, lo: Floats, hi: Floats, turns: Mapping[int, tuple[float, float]]) -> None:
+        ranks, successors = self.arrays["ranks"], self.arrays["successors"]
+        for rank in np.unique(ranks):
+            asked, allowed = ranks == rank, ranks <= max(int(rank) - 1, 0)
+            pieces = [(successors[asked, : self.n], successors[asked, self.n :])]
+            for d, turn in turns.items():
+                pieces = [part for low, high in pieces for part in self._turned(low, high, d, turn)]
+            for low, high in pieces:
+                _require(
+                    all_covered((lo[allowed], hi[allowed]), (low, high)).all(), "a successor is not covered by cells"
+                )
+
+    def _turned(self, low: Floats, high: Floats, d: int, turn: tuple[float, float]) -> list[tuple[Floats, Floats]]:
+        """The same ranges of an angle within the turn that the cells are in; two parts where they cross its end."""
+        first, last = self.arrays["start"][d]
+        length = turn[1] - turn[0]
+        moved = length * np.floor((low[:, d] - first) / length)
+        slip = 1e-12 * (np.abs(low[:, d]) + np.abs(high[:, d]) + length)
+        a, b = low[:, d] - moved - slip, high[:, d] - moved + slip
+        if last - first < length * (1 - 1e-12):
+            return [_with_side(low, high, d, a, b)]
+        whole = b - a >= length
+        parts = [
+            _with_side(
+                low, high, d, np.where(whole, first, np.maximum(a, first)), np.where(whole, last, np.minimum(b, last))
+            )
+        ]
+        for beyond, begin, end in (
+            (a < first, a + length, np.full_like(a, last)),
+            (b > last, np.full_like(a, first), b - length),
+        ):
+            some = beyond & ~whole
+            side = _with_side(low, high, d, np.maximum(begin, first), np.minimum(end, last))
+            parts.append((side[0][some], side[1][some]))
+        return parts
+
+
+def _unknown(middle: Floats, half: Floats, number: int, pairs: int) -> AffineForm:
+    """middle + half * eps of this number."""
+    a = np.zeros((number + 1, len(middle)))
+    a[number] = half
+    return AffineForm(middle, np.zeros_like(middle), a, pairs)
+
+
+def _middle_half(side: Floats, cells: int) -> tuple[Floats, Floats]:
+    low, high = float(side[0]), float(side[1])
+    middle = low / 2 + high / 2
+    half = np.nextafter(max(high - middle, middle - low), np.inf) if high > low else 0.0
+    return np.full(cells, middle), np.full(cells, half)
+
+
+def _own_error(x: AffineForm, number: int) -> AffineForm:
+    """The error of a form as an unknown of this number."""
+    a = np.zeros((number + 1, len(x.c)))
+    a[: len(x.a)] = x.a
+    a[number] = x.e
+    return AffineForm(x.c, np.zeros_like(x.c), a, x.pairs)
+
+
+def _with_side(low: Floats, high: Floats, d: int, a: Floats, b: Floats) -> tuple[Floats, Floats]:
+    low, high = low.copy(), high.copy()
+    low[:, d], high[:, d] = a, b
+    return low, high

@@ -1,0 +1,59 @@
+"""Whether cells cover boxes: planes that cut no cell divide both, until one cell is left that must hold its boxes."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from policyforest._support.arguments import Floats
+
+
+def all_covered(cells: tuple[Floats, Floats], boxes: tuple[Floats, Floats]) -> NDArray[np.bool_]:
+    """Whether cells (lo, hi] cover each closed box; rows of lower and of upper sides."""
+    result = np.ones(len(boxes[0]), dtype=np.bool_)
+    # The half-open box with the same points and one more side's width of a double.
+    low = np.nextafter(boxes[0], -np.inf)
+    work = [(np.arange(len(cells[0])), np.arange(len(low)), low, boxes[1])]
+    while work:
+        mine, asked, lo, hi = work.pop()
+        if len(asked) == 0:
+            continue
+        if len(mine) == 0:
+            result[asked] = False
+            continue
+        if len(mine) == 1:
+            inside = (cells[0][mine[0]] <= lo).all(axis=1) & (hi <= cells[1][mine[0]]).all(axis=1)
+            result[asked[~inside]] = False
+            continue
+        plane = _plane(cells[0][mine], cells[1][mine])
+        if plane is None:
+            result[asked] = False
+            continue
+        d, at = plane
+        below = cells[1][mine, d] <= at
+        for side, members in ((0, mine[below]), (1, mine[~below])):
+            reach = lo[:, d] < at if side == 0 else hi[:, d] > at
+            part_lo, part_hi = lo[reach].copy(), hi[reach].copy()
+            if side == 0:
+                part_hi[:, d] = np.minimum(part_hi[:, d], at)
+            else:
+                part_lo[:, d] = np.maximum(part_lo[:, d], at)
+            work.append((members, asked[reach], part_lo, part_hi))
+    return result
+
+
+def _plane(lo: Floats, hi: Floats) -> tuple[int, float] | None:
+    """A plane with cells on both sides that cuts none, as even as there is; None: there is none."""
+    best: tuple[int, float] | None = None
+    most = 0
+    for d in range(lo.shape[1]):
+        order = np.argsort(lo[:, d], kind="stable")
+        reached = np.maximum.accumulate(hi[order, d])[:-1]
+        free = np.flatnonzero(reached <= lo[order, d][1:])
+        if len(free) == 0:
+            continue
+        even = np.minimum(free + 1, len(lo) - free - 1)
+        k = int(even.argmax())
+        if even[k] > most:
+            best, most = (d, float(reached[free[k]])), int(even[k])
+    return best

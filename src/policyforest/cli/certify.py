@@ -1,0 +1,292 @@
+"""``policyforest certify``: a set of states that the closed loop provably never leaves, and its check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from policyforest._support.arguments import Floats
+from policyforest.certification.certificate import Certificate
+from policyforest.certification.certificate_words import box_words
+from policyforest.certification.certified_model import CertifiedModel, model_to_certify
+from policyforest.certification.certified_policy import known_box
+from policyforest.certification.checker.check import check_certificate
+from policyforest.certification.equations import Equations
+from policyforest.certification.search import SearchRound
+from policyforest.certification.search import certify as search
+from policyforest.cli.evaluate import PolicyFile
+from policyforest.cli.log_options import LogOptions
+from policyforest.cli.option_groups import with_option_groups
+from policyforest.cli.output import Jobs, Json, ProgressDisplay, Seed, note, print_json, print_pairs, progress
+from policyforest.cli.problem_argument import PROBLEM_HELP, open_environment
+from policyforest.data.readers import read_log
+from policyforest.data.transitions import Transitions
+from policyforest.environments.episodes import id_from_file
+from policyforest.environments.problems.native import NativeProblem
+from policyforest.policy.policy import Policy
+from policyforest.policy.policy_files import load
+
+
+@dataclass(frozen=True)
+class SystemOptions:
+    """What the policy is certified on."""
+
+    problem: Annotated[
+        str | None, typer.Option(help=f"A problem with equations: {PROBLEM_HELP}  [default: the policy's own]")
+    ] = None
+    equations: Annotated[
+        Path | None, typer.Option(help="A JSON file with formulas for each state, as in the documentation.")
+    ] = None
+    data: Annotated[
+        list[str] | None,
+        typer.Option(help="A log: learn a model from 70% of its episodes, bound its error on the rest; repeatable."),
+    ] = None
+    disturbance: Annotated[
+        list[str] | None,
+        typer.Option(help="Equations: name=low:high, or a number for plus or minus it; may be repeated."),
+    ] = None
+    error: Annotated[str | None, typer.Option(help="--data: a bound of the model's error per state, '0.01, 0.2'.")] = (
+        None
+    )
+    coverage: Annotated[float, typer.Option(help="--data: the share of held-out steps that the bound holds.")] = 1.0
+
+    def system(self, policy: Policy, path: Path, logs: LogOptions) -> Any:
+        """The model argument of `certify`."""
+        given = [name for name in ("problem", "equations", "data") if getattr(self, name)]
+        if len(given) > 1:
+            raise ValueError(f"--{given[0]}: is given, must be left out with --{given[1]}")
+        if self.data:
+            return read_log(self.data, **logs.arguments()).transitions
+        if self.equations is not None:
+            return Equations.from_text(self.equations.read_text(encoding="utf-8"))
+        name = self.problem or id_from_file(str(path), policy.info.problem or "")
+        if not name:
+            raise ValueError("--problem: is missing, must be given (or --equations, --data): the policy names none")
+        return open_environment(name)
+
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of `certify` that belong to the system."""
+        error = None if self.error is None else _numbers("error", self.error)
+        return {"disturbance": _disturbance(self.disturbance), "error": error, "coverage": self.coverage}
+
+
+@dataclass(frozen=True)
+class SetOptions:
+    """Which set is searched for."""
+
+    box: Annotated[
+        str | None,
+        typer.Option(help="What must never be left, 'lo:hi, lo:hi, …'.  [default: the states that are known]"),
+    ] = None
+    start: Annotated[
+        str | None, typer.Option(help="The states to prove it for; from three states on.  [default: the box]")
+    ] = None
+    target: Annotated[str | None, typer.Option(help="Also prove that this box is reached and never left.")] = None
+    horizon: Annotated[int | None, typer.Option(help="--target: the most moves that may pass before.")] = None
+    precision: Annotated[
+        str | None, typer.Option(help="What the policy runs in: float64, float32 or int16.  [default: float64]")
+    ] = None
+    control_steps: Annotated[
+        int | None, typer.Option(help="Control steps of one move.  [default: 1, more from three states on]")
+    ] = None
+    max_cells: Annotated[int, typer.Option(help="The most cells.")] = 100_000
+    max_seconds: Annotated[float, typer.Option(help="No round of the search begins later.")] = 600.0
+    tolerance: Annotated[float, typer.Option(help="End when a smaller share of the box is undecided.")] = 0.002
+
+    def boxes(self) -> dict[str, Any]:
+        """The boxes that are given."""
+        return {name: _box(name, getattr(self, name)) for name in ("box", "start", "target")}
+
+    def arguments(self, policy: Policy, model: Any, boxes: dict[str, Any]) -> dict[str, Any]:
+        """The arguments of `certify` that belong to the set."""
+        if boxes["box"] is None:
+            boxes = boxes | {"box": default_box(policy, model)}
+        return boxes | {
+            "horizon": self.horizon,
+            "precision": self.precision,
+            "steps": self.control_steps,
+            "max_cells": self.max_cells,
+            "max_seconds": self.max_seconds,
+            "tolerance": self.tolerance,
+        }
+
+
+@dataclass(frozen=True)
+class CertificateFiles:
+    """Where certificates and pictures are read and written."""
+
+    check: Annotated[
+        Path | None, typer.Option(help="Check this .pfcert file against the policy in place of a search.")
+    ] = None
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Where the certificate goes.  [default: beside the policy]")
+    ] = None
+    picture: Annotated[Path | None, typer.Option(help="Also draw the set over the policy's map, .png.")] = None
+
+    def require(self) -> None:
+        for option, path, ending in (("--output", self.output, ".pfcert"), ("--picture", self.picture, ".png")):
+            if path is not None and path.suffix != ending:
+                raise ValueError(f"{option}: is {path}, must end in {ending}")
+
+
+@with_option_groups
+def certify(
+    policy: PolicyFile,
+    *,
+    system: SystemOptions,
+    wanted: SetOptions,
+    logs: LogOptions,
+    files: CertificateFiles,
+    seed: Seed = 0,
+    jobs: Jobs = 1,
+    json: Json = False,
+) -> None:
+    """Prove that a policy keeps a system in a set of states, for ever; or check such a proof.
+
+    Searches for a set that no trajectory leaves, under every disturbance of the given size, and writes it as a .pfcert
+    file. An empty set is an answer, with the reason and exit code 1; so is a proof that --check rejects. Ctrl-C ends
+    the search and keeps what is proved so far."""
+    learned = load(policy)
+    if files.check is not None:
+        _check(policy, learned, files.check, _named_model(learned, policy, system, logs, seed, jobs), json)
+        return
+    if not isinstance(learned, Policy):
+        raise ValueError(f"POLICY: {policy} is of the kind {learned.kind!r}, must be a policy of forests")
+    files.require()
+    boxes = wanted.boxes()
+    model = system.system(learned, policy, logs)
+    arguments = wanted.arguments(learned, model, boxes) | system.arguments()
+    with progress(quiet=json) as shown:
+        found = search(learned, model, random_state=seed, n_jobs=jobs, progress=_teller(shown), **arguments)
+    written = files.output or policy.with_suffix(".pfcert")
+    if found:
+        found.save(written)
+    _report(policy, learned, found, written if found else None, files.picture, json)
+    if not found:
+        raise typer.Exit(1)
+
+
+def _teller(shown: ProgressDisplay) -> Callable[[SearchRound], None]:
+    def tell(done: SearchRound) -> None:
+        shown.stage(
+            f"round {done.number}, {done.cells:,} cells, {100 * done.proved:.2f}% proved, "
+            f"{100 * done.undecided:.2f}% undecided"
+        )
+
+    return tell
+
+
+def _report(
+    path: Path, policy: Policy, found: Certificate, written: Path | None, picture: Path | None, json: bool
+) -> None:
+    report = found.summary() | {"certificate": None if written is None else str(written)}
+    if picture is not None and found:
+        from policyforest.certification.set_pictures import certificate_figure
+        from policyforest.report.plots import save_png
+
+        save_png(certificate_figure(found, policy), picture)
+        report["picture"] = str(picture)
+    if json:
+        print_json({"policy": str(path)} | report)
+    else:
+        print_pairs(f"{path} in a closed loop", certificate_lines(found, report))
+
+
+def certificate_lines(found: Certificate, report: dict[str, Any]) -> dict[str, str]:
+    """Names and words about a certificate, for tables."""
+    names = found.model.state_names
+    lines = {"proved": report["statement"]}
+    if found:
+        where = "the box" if np.array_equal(found.start, found.box) else "the start box"
+        lines["set"] = f"{len(found.cells):,} cells, {100 * found.share:.2f}% of {where}"
+    lines["box"] = box_words(names, found.box)
+    if not np.array_equal(found.start, found.box):
+        lines["start"] = box_words(names, found.start)
+    rest = found.rest
+    lines["not proved"] = f"{100 * rest.ruled_out:.2f}% ruled out, {100 * rest.undecided:.2f}% undecided; {rest.reason}"
+    if rest.nearest_cell is not None:
+        lines["nearest cell"] = box_words(names, np.array(rest.nearest_cell))
+    if rest.counterexample is not None:
+        state = ", ".join(f"{name} {x:.6g}" for name, x in zip(names, rest.counterexample, strict=True))
+        lines["counterexample"] = f"from {state} a trajectory leaves the box after {rest.counterexample_steps} steps"
+    lines["policy"] = f"{found.precision}, SHA-256 {found.policy_digest[:16]}…"
+    lines["model"] = f"{found.model.kind}, SHA-256 {found.model.digest()[:16]}…"
+    return lines | {name: report[name] for name in ("certificate", "picture") if report.get(name)}
+
+
+def _check(path: Path, policy: Any, file: Path, model: CertifiedModel | None, json: bool) -> None:
+    result = check_certificate(file, policy, model)
+    words = "accepted" if result else "rejected"
+    if json:
+        about = {"policy": str(path), "certificate": str(file), "accepted": result.accepted, "reason": result.reason}
+        print_json(about | {"cells": result.cells, "model_compared": model is not None})
+    else:
+        lines = {words: result.reason}
+        if result:
+            lines["cells"] = f"{result.cells:,}"
+        print_pairs(f"{file} for {path}", lines)
+    if model is None and result:
+        note("the model in the file was used; give --problem, --equations or --data to compare it with yours")
+    if not result:
+        raise typer.Exit(1)
+
+
+def _named_model(
+    policy: Any, path: Path, system: SystemOptions, logs: LogOptions, seed: int, jobs: int
+) -> CertifiedModel | None:
+    """The model that the options name; None where they name none."""
+    if not (system.problem or system.equations or system.data):
+        return None
+    model = system.system(policy, path, logs)
+    arguments = system.arguments()
+    if isinstance(model, Equations) and arguments["disturbance"] is None:
+        arguments["disturbance"] = dict.fromkeys(model.disturbances, (0.0, 0.0)) or None
+    return model_to_certify(model, random_state=seed, n_jobs=jobs, **arguments)
+
+
+def default_box(policy: Policy, model: Any) -> Floats:
+    """What the policy knows, and where the problem does not end or samples are."""
+    known = known_box(policy)
+    if isinstance(model, Transitions):
+        seen = np.stack([model.states.min(axis=0), model.states.max(axis=0)], axis=1)
+    elif isinstance(getattr(model, "unwrapped", None), NativeProblem):
+        seen = np.array(model.unwrapped.state_limits)
+    else:
+        seen = np.array(policy.state_box)
+    if seen.shape != known.shape:
+        raise ValueError(f"model: has {len(seen)} states, the policy {len(known)}")
+    return np.stack([np.maximum(known[:, 0], seen[:, 0]), np.minimum(known[:, 1], seen[:, 1])], axis=1)
+
+
+def _box(name: str, text: str | None) -> list[tuple[float, float]] | None:
+    if text is None:
+        return None
+    try:
+        sides = [part.split(":") for part in text.split(",")]
+        return [(float(low), float(high)) for low, high in sides]
+    except ValueError:
+        raise ValueError(f"--{name}: is {text!r}, must be 'lo:hi, lo:hi, …'") from None
+
+
+def _numbers(name: str, text: str) -> list[float]:
+    try:
+        return [float(number) for number in text.replace(",", " ").split()]
+    except ValueError:
+        raise ValueError(f"--{name}: is {text!r}, must be numbers with commas between them") from None
+
+
+def _disturbance(texts: Sequence[str] | None) -> Any:
+    if not texts:
+        return None
+    if len(texts) == 1 and "=" not in texts[0]:
+        return _numbers("disturbance", texts[0])[0]
+    ranges = {}
+    for text in texts:
+        name, _, sides = text.partition("=")
+        ranges[name] = (_box("disturbance", sides) or [(0.0, 0.0)])[0]
+    return ranges
