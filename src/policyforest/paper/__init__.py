@@ -6,6 +6,7 @@ May import: `_support`, `data`, `forest`, `environments`, `policy`, `learning`, 
 
 from policyforest.paper import (
     batch_studies,
+    certificate_studies,
     engine_studies,
     exploration_studies,
     limit_studies,
@@ -29,6 +30,7 @@ ROOMS = (
     planning_studies,
     real_system_studies,
     exploration_studies,
+    certificate_studies,
 )
 STUDIES: dict[str, Study] = {name: study for room in ROOMS for name, study in room.STUDIES.items()}
 """All studies by their names."""

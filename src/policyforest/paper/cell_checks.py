@@ -23,6 +23,15 @@ KEYS: dict[str, dict[str, type | tuple[type, ...]]] = {
     "limits": {"problem": str, "return": NUMBER, "steps": NUMBER},
     "portraits": {"problem": str, "how": str, "samples": int, "maps": dict, "episode": dict},
     "comparisons": {"curve": list, "action_us": NUMBER, "bytes": int},
+    "certificates": {
+        "share": NUMBER,
+        "cells": int,
+        "search_seconds": NUMBER,
+        "wall_seconds": NUMBER,
+        "peak_mb": NUMBER,
+        "check_seconds": NUMBER,
+        "statement": str,
+    },
 }
 LISTS = ("returns", "training_returns")
 """What a trial that explores keeps of its policies and of its episodes"""

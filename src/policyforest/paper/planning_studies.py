@@ -55,14 +55,14 @@ def plan(data: Transitions, discount: float, seed: int) -> PlannedCell:
 
 def measured_plan(data: Transitions, discount: float, seed: int) -> tuple[PlannedCell, dict[str, Any]]:
     """A plan, and what the cell's row "planned" says about it besides the return."""
-    _forget_peak_memory()
+    forget_peak_memory()
     started = time.process_time()
     made = plan(data, discount, seed)
     seconds = time.process_time() - started
-    return made, {"kept": made.kept, "winner": made.winner, "cpu_seconds": seconds, "peak_mb": _peak_memory()}
+    return made, {"kept": made.kept, "winner": made.winner, "cpu_seconds": seconds, "peak_mb": peak_memory()}
 
 
-def _forget_peak_memory() -> None:
+def forget_peak_memory() -> None:
     """Workers compute many cells: on Linux the peak is set back, elsewhere it is that of the process so far."""
     if sys.platform == "linux":
         try:
@@ -71,7 +71,7 @@ def _forget_peak_memory() -> None:
             return
 
 
-def _peak_memory() -> float:
+def peak_memory() -> float:
     """Of this process, in MB."""
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6

@@ -12,6 +12,7 @@ from typing import Literal
 from policyforest.paper import (
     STUDIES,
     batch_studies,
+    certificate_studies,
     engine_studies,
     exploration_studies,
     planning_studies,
@@ -191,6 +192,14 @@ EXHIBITS = {
             "",
             (*exploration_studies.STUDIES, "planning-pendulum-v1-limit", "limits"),
             "exploration_table",
+            "table",
+        ),
+        Exhibit(
+            "table-certificates",
+            "Certificates of closed loops: what is proved, checked and simulated, compared with what is required",
+            "",
+            tuple(certificate_studies.STUDIES),
+            "certificate_table",
             "table",
         ),
         Exhibit(

@@ -16,7 +16,7 @@ from policyforest._support.machine import processor
 from policyforest.paper import STUDIES
 from policyforest.paper.cell_checks import CellResult
 from policyforest.paper.claims import verdicts
-from policyforest.paper.exhibits import exploration_table, planning_table, sac_figure
+from policyforest.paper.exhibits import certificate_table, exploration_table, planning_table, sac_figure
 from policyforest.paper.finished_cells import Cells
 from policyforest.paper.registry import EXHIBITS
 from policyforest.paper.statistics import mean_interval
@@ -29,11 +29,11 @@ TIMES = ("study", "method", "policies", "samples", "one action", "faster than FQ
 
 
 def summary(out: Path, scale: str) -> dict[str, list[dict[str, Any]]]:
-    """The rows of the tables "returns", "times", "limits", "comparisons", "plans" and "runs", one for each study and
-    method that has finished cells, and of the "verdicts" on the paper's claims."""
+    """The rows of the tables "returns", "times", "limits", "comparisons", "plans", "runs" and "certificates", one for
+    each study and method that has finished cells, and of the "verdicts" on the paper's claims."""
     tables: dict[str, list[dict[str, Any]]] = {"returns": [], "times": [], "limits": [], "comparisons": []}
     for study in STUDIES.values():
-        if study.kind in ("portraits", "comparisons", "plans", "runs"):
+        if study.kind in ("portraits", "comparisons", "plans", "runs", "certificates"):
             continue
         results = study.results(out, scale)
         if study.kind == "limits":
@@ -48,6 +48,8 @@ def summary(out: Path, scale: str) -> dict[str, list[dict[str, Any]]]:
     tables["plans"] = [dict(zip(planning_table.COLUMNS, row, strict=True)) for row in plans]
     runs = exploration_table.rows(cells, missing=False)[1]
     tables["runs"] = [dict(zip(exploration_table.COLUMNS, row, strict=True)) for row in runs]
+    proofs = certificate_table.rows(cells, missing=False)[1]
+    tables["certificates"] = [dict(zip(certificate_table.COLUMNS, row, strict=True)) for row in proofs]
     tables["verdicts"] = [verdict.as_dict() for verdict in verdicts(cells)]
     return tables
 
@@ -140,6 +142,7 @@ def write_tables(out: Path, scale: str) -> None:
         "",
         *_titled("Planning with a learned model:", planning_table.COLUMNS, tables["plans"]),
         *_titled("Learning from scratch with a learned model:", exploration_table.COLUMNS, tables["runs"]),
+        *_titled("Certificates of closed loops:", certificate_table.COLUMNS, tables["certificates"]),
         *_figures(out),
     ]
     for name, text in (("results.md", "\n".join(lines)), ("results.json", json.dumps(made | tables, indent=2) + "\n")):

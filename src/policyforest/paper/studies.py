@@ -23,7 +23,7 @@ from policyforest.paper.json_lines import StoredObject, put_objects, read_object
 EXTRAS = {"compare": ("torch", "stable_baselines3"), "mujoco": ("mujoco",)}
 """What an extra brings, as far as studies need it"""
 
-CellKind = Literal["returns", "times", "limits", "portraits", "comparisons", "plans", "runs"]
+CellKind = Literal["returns", "times", "limits", "portraits", "comparisons", "plans", "runs", "certificates"]
 
 
 @dataclass(frozen=True)
