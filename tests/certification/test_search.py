@@ -1,5 +1,6 @@
 """What the search proves: sets that are known, targets, angles, threads, and answers where nothing can be proved."""
 
+import gymnasium as gym
 import numpy as np
 import pytest
 
@@ -181,3 +182,34 @@ def test_what_is_contained_is_what_the_cells_cover() -> None:
     for box in ([[-0.1, 0.1], [-0.1, 0.1]], [[-0.5, 0.5], [-0.5, 0.5]], [[-1, 1], [-1, 1]]):
         low, high = np.array(box, dtype=float).T
         assert found.contains_box(box) == covered(low, high, cells)
+
+
+@pytest.mark.parametrize("problem", ["InvertedPendulum6kg", "SwingUp"])
+def test_a_learned_step_is_the_model_s_own(problem: str) -> None:
+    """Polynomials, sines of angles and forests with linear leaves, as the core's learned model computes them."""
+    from policyforest.certification.learned_step import LearnedStep
+
+    env = gym.make(f"policyforest/{problem}-v0")
+    data = pf.collect(env, steps=500, seed=0)
+    model = pf.DynamicsForest(n_estimators=5).fit(data)
+    step = LearnedStep.of(model)
+    again = LearnedStep.from_arrays(step.arrays())
+    expected, _, _, _ = model.native.step(data.states, data.actions, None, False)
+    for found in (step.step(data.states, data.actions), again.step(data.states, data.actions)):
+        apart = found - np.asarray(expected)
+        for d, (low, high) in data.periodic.items():
+            apart[:, d] -= (high - low) * np.round(apart[:, d] / (high - low))
+        assert np.abs(apart).max() < 1e-9
+
+
+def test_slices_of_a_set_in_more_dimensions_are_drawn() -> None:
+    from policyforest.certification.set_pictures import certificate_blocks, certificate_figure
+
+    shrinking = pf.Equations({"x": "0.5*x", "y": "0.5*y", "z": "0.5*z + 0.1*u", "w": "0.5*w"}, ("u",))
+    policy = linear_policy([0.1] * 4, [[-1.0, 1.0]] * 4)
+    found = pf.certify(policy, shrinking, box=[[-1.0, 1.0]] * 4, steps=1)
+    assert found.share == pytest.approx(1.0)
+    assert len([axes for axes in certificate_figure(found, policy).axes if axes.get_title(loc="left")]) == 2
+    assert "data:image/png" in "".join(certificate_blocks(found, policy))
+    with pytest.raises(ValueError, match="dims: is"):
+        certificate_figure(found, policy, dims=(0, 0))

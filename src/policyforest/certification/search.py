@@ -63,7 +63,7 @@ class SearchLimits:
 
     def __post_init__(self) -> None:
         whole_number("max_cells", self.max_cells, at_least=1)
-        real_number("max_seconds", self.max_seconds, at_least=0.0, allow_infinite=True)
+        real_number("max_seconds", self.max_seconds, at_least=0.0)
         real_number("tolerance", self.tolerance, at_least=0.0)
 
 
