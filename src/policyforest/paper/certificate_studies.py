@@ -239,19 +239,19 @@ def cost(seed: int) -> dict[str, Any]:
     """A cell: one number of states and of leaves. The states are a chain, and the policy pulls at its last one."""
     n, leaves = COST_DIMENSIONS[seed // len(COST_LEAVES)], COST_LEAVES[seed % len(COST_LEAVES)]
     names = [f"x{d}" for d in range(n)]
-    formulas = {name: f"0.8*{name} + 0.1*sin({after})" for name, after in pairwise(names)}
-    formulas[names[-1]] = f"0.9*{names[-1]} + 0.3*u"
+    formulas = {name: f"0.85*{name} + 0.14*sin({after})" for name, after in pairwise(names)}
+    formulas[names[-1]] = f"1.8*{names[-1]} + 0.6*u"
     space = np.array([[-1.0, 1.0]] * n)
     rng = np.random.default_rng(seed)
     states = rng.uniform(-1.0, 1.0, (20_000, n))
-    labels = np.tanh(states[:, -1]) * -0.5 + (0.05 * rng.standard_normal(20_000) if leaves > 1 else 0.0)
+    labels = -np.tanh(4.0 * states[:, -1]) + (0.05 * rng.standard_normal(20_000) if leaves > 1 else 0.0)
     forest = grow_forest(
         states, labels, n_estimators=10, min_samples_leaf=max(2 * n + 2, int(1.4 * 20_000 * 10 / max(leaves, 10) / 2)),
         leaf_model="linear", box=space, random_state=seed,
     )  # fmt: skip
     observed = Box(space[:, 0], space[:, 1], dtype=np.float64)
     policy = Policy((forest,), observed, Box(-1.0, 1.0, (1,), np.float64))
-    made = proved(policy, Equations(formulas, ("u",)), box=space, steps=1, max_cells=5_000, tolerance=0.02)
+    made = proved(policy, Equations(formulas, ("u",)), box=space, steps=1, max_cells=30_000, tolerance=0.05)
     return made.result | {"dimensions": n}
 
 
