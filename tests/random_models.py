@@ -74,9 +74,9 @@ def random_model(seed: int) -> Pair:
     for d in plain:
         periods[d] = rng.choice([0.0, 1.0]) * np.array([-1.0, rng.uniform(0.5, 2.0)])
     native = _core.LearnedModel(n_states, n_actions, periods if periods.any() else np.empty((0, 2)))
-    inputs = np.sort(rng.permutation(n_states)[: rng.integers(0, n_states + 1)]).tolist()
+    inputs = _some(rng, n_states + n_actions)
     n_outputs = len(plain) + len(circles)
-    dynamics, plain_dynamics = random_group(rng, len(inputs) + n_actions, n_outputs)
+    dynamics, plain_dynamics = random_group(rng, len(inputs), n_outputs)
     native.set_dynamics(inputs, dynamics, plain, circles)
     relations = []
     for d in computed:
@@ -86,20 +86,24 @@ def random_model(seed: int) -> Pair:
         relations.append((d, sources, plain_formula))
     parts = {"inputs": inputs, "dynamics": plain_dynamics, "plain": plain, "circles": circles,
              "relations": relations, "periods": [tuple(side) for side in periods.tolist()]}  # fmt: skip
-    parts |= _reward(rng, native, n_states + n_actions)
-    parts |= _end(rng, native, n_states, len(inputs) + n_actions)
-    parts |= _noise(rng, native, len(inputs) + n_actions, n_outputs)
+    parts |= _reward(rng, native, _some(rng, 2 * n_states + n_actions)) | {"n_actions": n_actions}
+    parts |= _end(rng, native, n_states, len(inputs))
+    parts |= _noise(rng, native, len(inputs), n_outputs)
     parts |= _edge(rng, native, periods)
     native.check()
     return Pair(native, Model(**parts))
 
 
-def _reward(rng: Rng, native: _core.LearnedModel, width: int) -> dict:
-    group, plain = random_group(rng, width, 1)
-    of_next = bool(rng.random() < 0.5)
+def _some(rng: Rng, n: int) -> list[int]:
+    """Some of n dimensions, in their order."""
+    return np.sort(rng.permutation(n)[: rng.integers(0, n + 1)]).tolist()
+
+
+def _reward(rng: Rng, native: _core.LearnedModel, inputs: list[int]) -> dict:
+    group, plain = random_group(rng, len(inputs), 1)
     low, high = ((-0.5, 0.5), (-np.inf, np.inf))[int(rng.integers(2))]
-    native.set_reward(group, of_next, low, high)
-    return {"reward": plain, "reward_of_next": of_next, "reward_range": (low, high)}
+    native.set_reward(inputs, group, low, high)
+    return {"reward": plain, "reward_inputs": inputs, "reward_range": (low, high)}
 
 
 def _end(rng: Rng, native: _core.LearnedModel, n_states: int, width: int) -> dict:
@@ -142,7 +146,7 @@ def random_policy(seed: int, model: Pair) -> PolicyPair:
     """Forests with angles where the model has them, clipped to a box of actions."""
     rng = np.random.default_rng(seed)
     periods = np.array(model.plain.periods)
-    n_actions = len(model.plain.dynamics.inputs) - len(model.plain.inputs)
+    n_actions = model.plain.n_actions
     arrays = [random_forest(rng, model.n_states) for _ in range(n_actions)]
     box = np.sort(rng.uniform(-1.5, 1.5, (n_actions, 2)), axis=1)
     forests = [Forest.from_arrays(**part)._native for part in arrays]
@@ -158,5 +162,5 @@ def random_policy(seed: int, model: Pair) -> PolicyPair:
 def random_steps(seed: int, model: Pair, count: int) -> tuple[np.ndarray, np.ndarray]:
     """States and actions, some of them on simple numbers."""
     rng = np.random.default_rng(seed)
-    n_actions = len(model.plain.dynamics.inputs) - len(model.plain.inputs)
+    n_actions = model.plain.n_actions
     return mixed(rng, count * model.n_states).reshape(count, -1), mixed(rng, count * n_actions).reshape(count, -1)

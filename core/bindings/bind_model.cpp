@@ -219,13 +219,13 @@ void register_learned_model(nb::module_& m) {
            },
            nb::arg("dimension"), nb::arg("sources"), nb::arg("formula"))
       .def("set_reward",
-           [](LearnedModel& self, const RegressorGroup& group, bool of_next, double low, double high) {
+           [](LearnedModel& self, Sizes inputs, const RegressorGroup& group, double low, double high) {
              self.reward = group;
-             self.reward_of_next = of_next;
+             self.reward_inputs = std::move(inputs);
              self.reward_low = low;
              self.reward_high = high;
            },
-           nb::arg("group"), nb::arg("of_next"), nb::arg("low"), nb::arg("high"))
+           nb::arg("inputs"), nb::arg("group"), nb::arg("low"), nb::arg("high"))
       .def("set_end", &set_end, nb::arg("kind"), nb::arg("thresholds"), nb::arg("chance").none(), nb::arg("reward"))
       .def("set_noise", &set_noise, nb::arg("residuals"), nb::arg("spread").none())
       .def("set_signals", &set_signals, nb::arg("actuators"), nb::arg("before"), nb::arg("copies"))

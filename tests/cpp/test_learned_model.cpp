@@ -29,7 +29,7 @@ RegressorGroup linear(std::size_t n_inputs, const std::vector<std::vector<double
 LearnedModel line() {
   LearnedModel model;
   model.n_states = model.n_actions = 1;
-  model.inputs = {0};
+  model.inputs = model.reward_inputs = {0, 1};
   model.dynamics = linear(2, {{0.0, 0.0, 1.0}});
   model.plain = {0};
   model.reward = linear(2, {{0.0, 1.0, 0.0}});
@@ -72,7 +72,7 @@ void check_steps() {
   CHECK(out.next_states == std::vector<double>{1.25, 2.0, 2.0});
   CHECK(out.reward == std::vector<double>{1.0, 1.0, -7.0});  // the second is beyond the data, within its margin
   CHECK(out.end_chance == std::vector<double>(3, 0.0));
-  model.reward_of_next = true;
+  model.reward_inputs = {2, 1};  // the next state
   model.reward_high = 1.5;
   out = stepped(model, {1.0, 1.0}, {0.25, 0.75}, {}, false);
   CHECK(out.reward == std::vector<double>{1.25, 1.5});
@@ -105,18 +105,34 @@ void check_structure() {
   LearnedModel model;
   model.n_states = 4;  // sine and cosine, an angle, and twice the angle
   model.n_actions = 1;
+  model.inputs = {4};
   model.dynamics = linear(1, {{0.0, 1.0}, {0.0, 1.0}});
   model.plain = {2};
   model.circles = {{0, 1, 2.0}};
   model.periods = {{}, {}, {-1.0, 1.0}, {}};
   model.relations = {{3, {2}, linear(1, {{0.0, 2.0}})}};
-  model.reward = linear(5, {{0.0, 0.0, 0.0, 0.0, 0.0, 0.0}});
+  model.reward = linear(0, {{0.0}});
   model.edge = random_trees::box(4, -3.0, 3.0);
   model.margin.assign(4, kInfinity);
   const ModelStep out = stepped(model, {0.0, 2.0, 0.75, 0.0}, {0.5});
   CHECK(std::abs(out.next_states[0] - 2.0 * std::sin(0.5)) < 1e-15);
   CHECK(std::abs(out.next_states[1] - 2.0 * std::cos(0.5)) < 1e-15);
   CHECK(out.next_states[2] == -0.75 && out.next_states[3] == -1.5);
+}
+
+// A command that acts one step late: the state holds it, and the dynamics and the reward know nothing of the new one.
+void check_late_commands() {
+  LearnedModel model = line();
+  model.n_states = 2;  // the place, and the pending command
+  model.inputs = {0, 1};
+  model.copies = {{1, 2}};
+  model.reward_inputs = {3, 1};  // the next place, and the command that acts
+  model.reward = linear(2, {{0.0, 1.0, 10.0}});
+  model.edge = random_trees::box(2, -2.0, 2.0);
+  model.margin = {0.5, 0.5};
+  const ModelStep out = stepped(model, {1.0, 0.25, 1.0, 0.25}, {0.5, -0.5});
+  CHECK(out.next_states == std::vector<double>{1.25, 0.5, 1.25, -0.5});
+  CHECK(out.reward == std::vector<double>{3.75, 3.75});
 }
 
 // Predictions that overflow count as leaving the data; nothing of them is infinite or not a number.
@@ -148,11 +164,12 @@ void check_refusals() {
   };
   line().check();
   CHECK_INVALID(LearnedModel().check());
-  CHECK_INVALID(broken([](LearnedModel& m) { m.inputs = {1}; }).check());
+  CHECK_INVALID(broken([](LearnedModel& m) { m.inputs = {0, 2}; }).check());
   CHECK_INVALID(broken([](LearnedModel& m) { m.plain = {}; }).check());
   CHECK_INVALID(broken([](LearnedModel& m) { m.plain = {3}; }).check());
   CHECK_INVALID(broken([](LearnedModel& m) { m.periods.resize(2); }).check());
   CHECK_INVALID(broken([](LearnedModel& m) { m.reward_high = -kInfinity, m.reward_low = 0.0; }).check());
+  CHECK_INVALID(broken([](LearnedModel& m) { m.reward_inputs = {0, 3}; }).check());
   CHECK_INVALID(broken([](LearnedModel& m) { m.reward = linear(1, {{0.0, 0.0}}); }).check());
   CHECK_INVALID(broken([](LearnedModel& m) { m.end = LearnedModel::End::kForest; }).check());
   CHECK_INVALID(broken([](LearnedModel& m) { m.thresholds = {{1, 1.0, 0.0}}; }).check());
@@ -233,6 +250,7 @@ int main() {
   check_steps();
   check_ends();
   check_structure();
+  check_late_commands();
   check_overflow();
   check_refusals();
   check_rollouts();

@@ -75,7 +75,9 @@ class Edge:
 
 @dataclass(frozen=True)
 class Model:
+    n_actions: int
     inputs: Sequence[int]
+    """Dimensions of (s, a)"""
     dynamics: Group
     plain: Sequence[int]
     circles: Sequence[tuple[int, int, float]]
@@ -83,7 +85,8 @@ class Model:
     periods: Sequence[tuple[float, float]]
     """(0, 0): no angle"""
     reward: Group
-    reward_of_next: bool
+    reward_inputs: Sequence[int]
+    """Dimensions of (s, a, s')"""
     reward_range: tuple[float, float]
     end: str
     thresholds: Sequence[tuple[int, float, float]]
@@ -112,12 +115,12 @@ def wrap(x: float, low: float, high: float) -> float:
 
 
 def step(model: Model, state: Row, action: Row, residual: int | None, keep: bool) -> Outcome:
-    x = [state[d] for d in model.inputs] + action
+    x = [(state + action)[d] for d in model.inputs]
     noise = [0.0] * (len(model.dynamics.outputs) + 1) if residual is None else model.residuals[residual]
     spread = 1.0 if model.spread is None else max(model.spread(x)[0], SMALLEST_SPREAD)
     changes = [y + math.sqrt(spread) * e for y, e in zip(model.dynamics(x), noise, strict=False)]
     ahead = _moved(model, state, changes)
-    reward = model.reward((ahead if model.reward_of_next else state) + action)[0] + noise[-1]
+    reward = model.reward([(state + action + ahead)[d] for d in model.reward_inputs])[0] + noise[-1]
     outcome = Outcome(ahead, clip(reward, *model.reward_range), *_end(model, ahead, x))
     return _kept(model.edge, outcome) if keep else outcome
 

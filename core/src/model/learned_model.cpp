@@ -38,9 +38,9 @@ double Actuator::applied(double command, double last_action) const {
 
 void LearnedModel::check() const {
   require(n_states > 0 && n_actions > 0, "there must be states and actions");
-  for (const std::size_t d : inputs) require(d < n_states, "an input is no state dimension");
+  for (const std::size_t d : inputs) require(d < n_states + n_actions, "an input is no dimension of (s, a)");
   dynamics.check("dynamics");
-  require(dynamics.features.n_inputs() == inputs.size() + n_actions, "the dynamics have other inputs");
+  require(dynamics.features.n_inputs() == inputs.size(), "the dynamics have other inputs");
   require(dynamics.outputs.size() == plain.size() + circles.size(), "there must be one output per change");
   for (const std::size_t d : plain) require(d < n_states, "an output is no state dimension");
   for (const auto& c : circles) require(c.sine < n_states && c.cosine < n_states, "a pair is no state dimension");
@@ -61,7 +61,9 @@ void LearnedModel::check() const {
     require(c.dimension < n_states && c.source < n_states + n_actions, "a copy is no dimension");
   for (const auto& c : circles) require(c.radius > 0.0 && std::isfinite(c.radius), "a radius must be positive");
   reward.check("reward");
-  require(reward.outputs.size() == 1 && reward.features.n_inputs() == n_states + n_actions, "one reward of (s, a)");
+  require(reward.outputs.size() == 1 && reward.features.n_inputs() == reward_inputs.size(), "the reward has other inputs");
+  for (const std::size_t d : reward_inputs)
+    require(d < 2 * n_states + n_actions, "an input of the reward is no dimension of (s, a, s')");
   require(reward_low <= reward_high, "the lowest reward must not exceed the highest");
   for (const auto& t : thresholds) require(t.dimension < n_states, "a threshold is no state dimension");
   if (end == End::kLogistic || end == End::kForest) {
@@ -70,13 +72,13 @@ void LearnedModel::check() const {
   }
   if (end != End::kNever) {
     end_reward.check("end reward");
-    require(end_reward.outputs.size() == 1 && end_reward.features.n_inputs() == inputs.size() + n_actions,
+    require(end_reward.outputs.size() == 1 && end_reward.features.n_inputs() == inputs.size(),
             "one end reward of x");
   }
   require(residuals.size() == n_residuals * (dynamics.outputs.size() + 1), "residuals have one column per output");
   if (!spread.outputs.empty()) {
     spread.check("spread");
-    require(spread.outputs.size() == 1 && spread.features.n_inputs() == inputs.size() + n_actions, "one spread of x");
+    require(spread.outputs.size() == 1 && spread.features.n_inputs() == inputs.size(), "one spread of x");
   }
   require(edge.dims() == n_states && margin.size() == n_states, "there must be one edge per state dimension");
   for (std::size_t d = 0; d < n_states; ++d)
@@ -86,14 +88,13 @@ void LearnedModel::check() const {
 void ModelStepper::step(const double* states, const double* actions, const std::uint32_t* residual_rows,
                         std::size_t n, ModelStep& out) {
   actions = applied(states, actions, n);
-  const std::size_t n_states = model_.n_states, n_actions = model_.n_actions, n_used = model_.inputs.size();
-  const std::size_t width = n_used + n_actions;
+  const std::size_t n_states = model_.n_states, n_actions = model_.n_actions, width = model_.inputs.size();
   inputs_.resize(n * width);
-  for (std::size_t i = 0; i < n; ++i) {
-    double* x = inputs_.data() + i * width;
-    for (std::size_t k = 0; k < n_used; ++k) x[k] = states[i * n_states + model_.inputs[k]];
-    std::copy_n(actions + i * n_actions, n_actions, x + n_used);
-  }
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t k = 0; k < width; ++k) {
+      const std::size_t d = model_.inputs[k];
+      inputs_[i * width + k] = d < n_states ? states[i * n_states + d] : actions[i * n_actions + d - n_states];
+    }
   outputs_.resize(n * model_.dynamics.outputs.size());
   model_.dynamics.predict(inputs_.data(), n, outputs_.data());
   const bool noisy = residual_rows != nullptr && model_.n_residuals > 0;
@@ -164,13 +165,15 @@ void ModelStepper::apply_changes(const double* states, const double* actions, st
 }
 
 void ModelStepper::rewards(const double* states, const double* actions, std::size_t n, bool noisy, ModelStep& out) {
-  const std::size_t n_states = model_.n_states, n_actions = model_.n_actions, width = n_states + n_actions;
-  const double* source = model_.reward_of_next ? out.next_states.data() : states;
+  const std::size_t n_states = model_.n_states, n_actions = model_.n_actions, width = model_.reward_inputs.size();
   rows_.resize(n * width);
-  for (std::size_t i = 0; i < n; ++i) {
-    std::copy_n(source + i * n_states, n_states, rows_.data() + i * width);
-    std::copy_n(actions + i * n_actions, n_actions, rows_.data() + i * width + n_states);
-  }
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t k = 0; k < width; ++k) {
+      const std::size_t d = model_.reward_inputs[k];
+      rows_[i * width + k] = d < n_states               ? states[i * n_states + d]
+                             : d < n_states + n_actions ? actions[i * n_actions + d - n_states]
+                                                        : out.next_states[i * n_states + d - n_states - n_actions];
+    }
   out.reward.resize(n);
   model_.reward.predict(rows_.data(), n, out.reward.data());
   for (std::size_t i = 0; i < n; ++i) {

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from policyforest._support.arguments import Floats
+from policyforest._support.arguments import Floats, whole_number
 from policyforest._support.formulas import Expression
 from policyforest._support.signals import Signals
 from policyforest.data.known_functions import Known
@@ -34,6 +34,7 @@ class Plant:
         signals: How measurements became these states, where they are not the measurements themselves.
         exogenous: Names of states that the system does not influence (set points, disturbances); None: found from the
             samples.
+        delay: Control steps by which commands act late, where the state holds the pending ones.
     """
 
     state_names: tuple[str, ...] = ()
@@ -42,6 +43,7 @@ class Plant:
     terminal: KnownFunction | None = field(default=None)
     signals: Signals | None = field(default=None)
     exogenous: tuple[str, ...] | None = None
+    delay: int = 0
 
     def named(self, n_states: int, n_actions: int) -> Plant:
         """The same plant with a name for every dimension; its formulas are checked."""
@@ -54,6 +56,8 @@ class Plant:
             raise ValueError(f"state_names, action_names: are {states + actions}, must differ from each other")
         if self.signals is not None and (self.signals.n_states, len(self.signals.actions)) != (n_states, n_actions):
             raise ValueError(f"signals: make states of {self.signals.n_states} numbers, must make {n_states}")
+        past = 0 if self.signals is None else self.signals.history_actions
+        whole_number("delay", self.delay, at_least=0, at_most=past)
         for name in self.exogenous or ():
             if name not in states:
                 raise ValueError(f"exogenous: is {name!r}, must be one of {', '.join(states)}")

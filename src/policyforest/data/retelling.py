@@ -8,7 +8,7 @@ from typing import Any
 from policyforest._support.arguments import one_of, whole_number
 from policyforest.data.delay import find_delay
 from policyforest.data.known_functions import known_ends, known_rewards
-from policyforest.data.plant import KnownFunction, Plant
+from policyforest.data.plant import KnownFunction
 from policyforest.data.signal_options import SignalOptions, make_signals
 from policyforest.data.stacking import Before, stacked_box, stacked_rows, stacked_space
 from policyforest.data.transitions import ROW_FIELDS, Transitions
@@ -48,8 +48,8 @@ def stacked(data: Transitions, options: SignalOptions, before: Before) -> Transi
         return data
     rows, lost = stacked_rows(data, signals, before)
     limits, periodic = stacked_box(data, signals)
-    known = data.plant
-    plant = Plant(signals.state_names, signals.actions, known.reward, known.terminal, signals, known.exogenous)
+    states, actions = signals.state_names, signals.actions
+    plant = replace(data.plant, state_names=states, action_names=actions, signals=signals, delay=delay)
     return Transitions(
         **rows,
         action_space=data.action_space,

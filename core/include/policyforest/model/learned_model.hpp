@@ -1,6 +1,6 @@
 // One learned model of a system: a control step as a function of state, action and an observed residual.
 //
-// An output is c·phi(x) plus a kernel expansion or a forest of what that leaves, all over x = (some state dimensions, actions). Outputs are
+// An output is c·phi(x) plus a kernel expansion or a forest of what that leaves, all over x, some dimensions of (s, a). Outputs are
 // changes of state dimensions, or of the angle of a sine-cosine pair; dimensions that are functions of others are
 // computed. Reward, the chance of a terminal step and what that pays are learned the same way. Steps that leave the box
 // of the data are charged for it: nothing is known there, and a plan must not profit from that.
@@ -78,7 +78,7 @@ struct Copy {
 
 struct LearnedModel {
   std::size_t n_states = 0, n_actions = 0;
-  std::vector<std::size_t> inputs;  // the state dimensions that the dynamics depend on
+  std::vector<std::size_t> inputs;  // the dimensions of (s, a) that the dynamics depend on, x
   RegressorGroup dynamics;          // outputs: the changes of `plain`, then the turns of `circles`
   std::vector<std::size_t> plain;
   std::vector<CirclePair> circles;
@@ -87,8 +87,8 @@ struct LearnedModel {
   std::vector<Actuator> actuators;  // empty, or one entry per action dimension
   std::vector<Copy> copies;         // history that moves on by a step
 
-  RegressorGroup reward;  // over (s or s', a)
-  bool reward_of_next = false;
+  RegressorGroup reward;  // over some dimensions of (s, a, s')
+  std::vector<std::size_t> reward_inputs;
   double reward_low = 0, reward_high = 0;  // what a reward is clipped to; infinite where it is not
 
   enum class End { kNever, kThresholds, kLogistic, kForest };

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from policyforest.learning.dynamics.dynamics_model import GOOD_SCORE, DynamicsMo
 from policyforest.learning.dynamics.ends import fit_end
 from policyforest.learning.dynamics.noise import observed_noise
 from policyforest.learning.dynamics.regression import ModelInputs, OutputKind
-from policyforest.learning.dynamics.structure import Structure, find_structure
+from policyforest.learning.dynamics.structure import Structure, find_structure, without_pending
 
 # The variance of squared errors of larger numbers could overflow.
 LARGEST = 1e70
@@ -61,11 +62,8 @@ class DynamicsForest:
         declared = self._declared(data)
         structure = find_structure(data, seed, declared or ())
         held_out = HeldOut.of(data.episodes, seed)
-        inputs = _inputs(data, structure)
         targets = _targets(data, structure)
-        choices = [
-            choose(inputs, y, held_out, seed + 2 + j, self.n_jobs, self.kernels) for j, y in enumerate(targets.T)
-        ]
+        structure, inputs, choices = self._dynamics(data, structure, targets, held_out, seed)
         exogenous = declared
         if exogenous is None:
             exogenous = self._exogenous(data, structure, choices, held_out, seed)
@@ -80,6 +78,20 @@ class DynamicsForest:
             data, structure, inputs, targets, tuple(choices), reward, end, residuals, spread, exogenous, seed,
             self.n_estimators, self.n_jobs, *known,
         )  # fmt: skip
+
+    def _dynamics(
+        self, data: Transitions, structure: Structure, targets: Floats, held_out: HeldOut, seed: int
+    ) -> tuple[Structure, ModelInputs, list[Choice]]:
+        """The kinds of the outputs. Where commands act late, newer ones are inputs only if held-out steps show that
+        they matter: a delay may lie between two control steps."""
+        tried, late = [], without_pending(structure, data)
+        for each in [late] if late is structure else [late, structure]:
+            inputs = _inputs(data, each)
+            how: dict[str, Any] = {"kernels": self.kernels, "shrunk": data.plant.delay > 0}
+            choices = [choose(inputs, y, held_out, seed + 2 + j, self.n_jobs, **how) for j, y in enumerate(targets.T)]
+            tried.append((each, inputs, choices))
+        first, whole = tried[0], tried[-1]
+        return whole if _clearly_better(whole[2], first[2], targets, held_out.episode) else first
 
     def _known(self, data: Transitions) -> tuple[Known | None, Known | None]:
         """The reward and the end that are known, by this learner or by the plant."""
@@ -110,15 +122,19 @@ class DynamicsForest:
             known_ends(terminal, *steps)
 
     def _reward(self, data: Transitions, held_out: HeldOut, seed: int) -> RewardModel:
-        """The reward of steps that go on, over (s, a) or (s', a): whichever predicts better."""
+        """The reward of steps that go on, over (s, a), (s', a) or s' and the command that acts: whichever predicts
+        better."""
         rows = np.flatnonzero(~data.terminals)
         rows = np.arange(len(data)) if len(rows) == 0 else rows
+        n, m = data.states.shape[1], data.actions.shape[1]
+        step = np.concatenate([data.states, data.actions, data.next_states], axis=1)[rows]
         y, models = data.rewards[rows], []
-        for of_next in (False, True):
-            states = data.next_states if of_next else data.states
-            inputs = ModelInputs(np.concatenate([states[rows], data.actions[rows]], axis=1), dict(data.periodic))
+        for sources in _reward_sources(data):
+            places = [d if d < n else d - n - m for d in sources]
+            angles = {k: data.periodic[d] for k, d in enumerate(places) if d in data.periodic}
+            inputs = ModelInputs(np.ascontiguousarray(step[:, sources]), angles)
             choice = choose(inputs, y, held_out[rows], seed + 1, self.n_jobs, self.kernels)
-            models.append(RewardModel(choice, inputs, y, of_next, rows))
+            models.append(RewardModel(choice, inputs, y, tuple(sources), rows))
             if choice.score > 1.0 - 1e-9:
                 break
         return max(models, key=lambda model: model.choice.score)
@@ -138,9 +154,34 @@ class DynamicsForest:
         return tuple(found)
 
 
+def _reward_sources(data: Transitions) -> list[list[int]]:
+    """Dimensions of (s, a, s') that the reward may be a function of."""
+    n, m = data.states.shape[1], data.actions.shape[1]
+    actions, ahead = list(range(n, n + m)), list(range(n + m, n + m + n))
+    found = [[*range(n), *actions], [*ahead, *actions]]
+    if data.plant.delay and data.plant.signals is not None:
+        # The command that acts in a step leaves the state with it.
+        rows = data.plant.signals.history * len(data.plant.signals.channel_names)
+        acting = range(rows + (data.plant.delay - 1) * m, rows + data.plant.delay * m)
+        found.append([*ahead[:rows], *acting])
+    return found
+
+
+def _clearly_better(choices: list[Choice], than: list[Choice], targets: Floats, episode: NDArray[np.int64]) -> bool:
+    """Whether outputs miss held-out steps by less, beyond two standard errors over episodes."""
+    if choices is than:
+        return False
+    apart = np.zeros(len(targets))
+    for mine, theirs, y in zip(choices, than, targets.T, strict=True):
+        apart += (theirs.residuals**2 - mine.residuals**2) / max(float(y.var()), 1e-300)
+    gains = np.bincount(episode, apart)
+    return bool(gains.mean() > 2.0 * gains.std() / np.sqrt(len(gains)))
+
+
 def _inputs(data: Transitions, structure: Structure) -> ModelInputs:
-    rows = np.concatenate([data.states[:, list(structure.inputs)], data.actions], axis=1)
-    periodic = {structure.inputs.index(d): turn for d, turn in data.periodic.items()}
+    used = structure.sources(data.states.shape[1], data.actions.shape[1])
+    rows = np.concatenate([data.states, data.actions], axis=1)[:, used]
+    periodic = {used.index(d): turn for d, turn in data.periodic.items()}
     return ModelInputs(np.ascontiguousarray(rows), periodic)
 
 

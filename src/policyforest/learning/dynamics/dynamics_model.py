@@ -51,12 +51,13 @@ class Resampling:
 
 @dataclass(frozen=True)
 class RewardModel:
-    """The reward as a function of (s, a) or of (s', a)."""
+    """The reward as a function of some dimensions of (s, a, s')."""
 
     choice: Choice
     inputs: ModelInputs
     targets: Floats
-    of_next: bool
+    sources: tuple[int, ...]
+    """Those dimensions"""
     rows: NDArray[np.intp]
     """The samples that it is learned from: those that are not terminal"""
 
@@ -178,7 +179,8 @@ class DynamicsModel:
             fit_output(kind, self.inputs, self.targets[:, j], rows, **how).add_to(group)
         n_states = data.states.shape[1]
         model = _core.LearnedModel(n_states, data.actions.shape[1], period_rows(data.periodic, n_states))
-        model.set_dynamics(list(self.structure.inputs), group, list(self.structure.plain), list(self.structure.circles))
+        sources = self.structure.sources(n_states, data.actions.shape[1])
+        model.set_dynamics(sources, group, list(self.structure.plain), list(self.structure.circles))
         for relation in self.structure.relations:
             formula = relation.inputs.group()
             formula.add(np.ascontiguousarray(relation.coefficients), None)
@@ -232,7 +234,7 @@ class DynamicsModel:
         low, high = -np.inf, np.inf
         if kind.leaf is not None and len(reward.targets):
             low, high = float(reward.targets.min()), float(reward.targets.max())
-        model.set_reward(group, reward.of_next, low, high)
+        model.set_reward(list(reward.sources), group, low, high)
 
     def set_edge(self, model: _core.LearnedModel, discount: float) -> None:
         """Tells a compiled model where the data ends, and what it costs to leave it under a discount."""

@@ -9,6 +9,7 @@ its kinds are chosen by these alone.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,13 +36,12 @@ def focused(model: DynamicsModel, visited: Floats) -> DynamicsModel:
         return model
     inputs = replace(model.inputs, weights=np.where(near, 1.0, FAR))
     held_out = HeldOut.of(data.episodes, model.seed)
-    choices, judged = [], near.astype(np.float64)
+    choices, judged, late = [], near.astype(np.float64), data.plant.delay > 0
     for j, choice in enumerate(model.choices):
         drawn = j < len(model.structure.plain) and model.structure.plain[j] in model.exogenous
         y = model.targets[:, j]
-        choices.append(
-            choice if drawn else choose(inputs, y, held_out, model.seed + 2 + j, model.n_jobs, judged=judged)
-        )
+        how: dict[str, Any] = {"judged": judged, "shrunk": late}
+        choices.append(choice if drawn else choose(inputs, y, held_out, model.seed + 2 + j, model.n_jobs, **how))
     spread, residuals = observed_noise(
         inputs, model.targets, choices, model.reward.choice, model.reward.rows, model.seed, model.n_jobs
     )

@@ -4,8 +4,10 @@ The parametric part is none or a polynomial of standardised inputs, angles as si
 
     y = c · phi(x) + F(x),    c = (Phi' Phi + 1e-6 N D)^-1 Phi' y,
 
-where D is the identity without the entry of the constant: a constant output is fitted exactly. A smooth output of which
-there are few samples has a linear part and the mean of a Gaussian process (`kernel`) instead of the forest.
+where D is the identity without the entry of the constant: a constant output is fitted exactly. Coefficients of products
+may be shrunk by a larger ridge: with few samples they are mostly noise, and this adds to that of the slopes. A smooth
+output of which there are few samples has a linear part and the mean of a Gaussian process (`kernel`) instead of the
+forest.
 """
 
 from __future__ import annotations
@@ -33,14 +35,18 @@ RIDGE = 1e-6
 
 class OutputKind(NamedTuple):
     """What an output is made of; `leaf`: samples per leaf divided by the coefficients of a leaf, None: no forest. The
-    base "kernel" is a linear function and a Gaussian process."""
+    base "kernel" is a linear function and a Gaussian process. `shrink`: the ridge of the coefficients of products, as a
+    part of the number of samples."""
 
     base: Base
     leaf: int | None = None
+    shrink: float = RIDGE
 
     def __str__(self) -> str:
         forest = "" if self.leaf is None else f"forest (leaf {self.leaf})"
-        return " + ".join(part for part in (self.base if self.base != "none" else "", forest) if part) or "none"
+        shrunk = "" if self.shrink == RIDGE else f" (shrunk by {self.shrink:g})"
+        base = "" if self.base == "none" else self.base + shrunk
+        return " + ".join(part for part in (base, forest) if part) or "none"
 
 
 @dataclass(frozen=True)
@@ -132,13 +138,18 @@ class FittedOutput(NamedTuple):
             group.set_kernel(*map(np.ascontiguousarray, self.kernel))
 
 
-def ridge(features: Floats, y: Floats, weights: Floats | None = None) -> Floats:
-    """Least squares with a ridge that only matters where features are dependent."""
+def ridge(
+    features: Floats, y: Floats, weights: Floats | None = None, shrink: float = RIDGE, n_slopes: int = 0
+) -> Floats:
+    """Least squares with a ridge that only matters where features are dependent; features after the first `n_slopes`
+    have a ridge of their own."""
     if features.shape[1] == 0:
         return np.zeros(0)
     weighted = features if weights is None else features * weights[:, None]
-    penalty = np.full(features.shape[1], RIDGE * (len(y) if weights is None else float(weights.sum())))
+    penalty = np.full(features.shape[1], RIDGE)
+    penalty[n_slopes:] = shrink
     penalty[0] = 0.0
+    penalty *= len(y) if weights is None else float(weights.sum())
     gram = weighted.T @ features + np.diag(penalty)
     return np.asarray(np.linalg.solve(gram, weighted.T @ y))
 
@@ -166,7 +177,7 @@ def fit_output(
     features = inputs.features(kind.base)[rows]
     target = y[rows]
     weights = None if inputs.weights is None else inputs.weights[rows]
-    coefficients = ridge(features, target, weights)
+    coefficients = ridge(features, target, weights, kind.shrink, inputs.width)
     if kind.base == "kernel":
         left = y - inputs.linear @ coefficients
         return FittedOutput(coefficients, None, fit_kernel(inputs.shape_of(y, seed), inputs.linear[:, 1:], left, rows))

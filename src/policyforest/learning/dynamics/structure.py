@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,7 @@ class Structure:
     """How the dimensions of a state hang together."""
 
     inputs: tuple[int, ...]
-    """The dimensions that the dynamics depend on"""
+    """The state dimensions that the dynamics depend on"""
     plain: tuple[int, ...]
     """Those whose change is predicted"""
     circles: tuple[tuple[int, int, float], ...] = ()
@@ -41,6 +41,22 @@ class Structure:
     relations: tuple[StateRelation, ...] = field(default=(), repr=False)
     copies: tuple[tuple[int, int], ...] = ()
     """(dimension, source): history that moves on by a step, from a dimension of (state, action)"""
+    commands_act: bool = True
+    """Whether the dynamics depend on the actions; not where these act late"""
+
+    def sources(self, n_states: int, n_actions: int) -> list[int]:
+        """The dimensions of (state, action) that the dynamics depend on."""
+        return [*self.inputs, *(n_states + j for j in range(n_actions) if self.commands_act)]
+
+
+def without_pending(structure: Structure, data: Transitions) -> Structure:
+    """The structure of a system whose commands act `plant.delay` steps late: the newer ones do not matter yet."""
+    signals, m = data.plant.signals, data.actions.shape[1]
+    if signals is None or data.plant.delay == 0:
+        return structure
+    first = signals.history * len(signals.channel_names)
+    pending = range(first, first + (data.plant.delay - 1) * m)
+    return replace(structure, inputs=tuple(d for d in structure.inputs if d not in pending), commands_act=False)
 
 
 def find_structure(data: Transitions, seed: int, exogenous: tuple[int, ...] = ()) -> Structure:

@@ -99,9 +99,10 @@ class TrajectorySearch:
         """State dimensions that a step depends on; the others are computed from these, or never change."""
         model = self.rollouts.model
         known = model.known_reward is not None or model.known_terminal is not None
-        if known or not model.reward.of_next or model.end.kind != "never":
+        if known or model.end.kind != "never":
             return list(range(self.n))
-        return sorted(model.structure.inputs)
+        read = {*model.structure.inputs, *model.reward.sources, *(source for _, source in model.structure.copies)}
+        return sorted(d for d in read if d < self.n)
 
     def follow(self, starts: Floats, act: Callable[[Floats], Floats]) -> ModelPaths:
         """What a policy does from these starts."""
