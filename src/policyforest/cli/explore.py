@@ -27,12 +27,23 @@ from policyforest.cli.output import (
     progress,
 )
 from policyforest.cli.problem_argument import PROBLEM_HELP, open_environment
+from policyforest.cli.signal_options import SignalCommandOptions
 from policyforest.environments.episodes import Environment
 from policyforest.environments.evaluation import Evaluation, evaluate
 from policyforest.environments.named_problems import named_problem
-from policyforest.exploration import AGENTS, EpisodeReport, ExploringAgent, ModelExploration, make_agent, resume
+from policyforest.exploration import (
+    AGENTS,
+    EpisodeReport,
+    ExploringAgent,
+    ModelExploration,
+    Problem,
+    make_agent,
+    resume,
+)
 from policyforest.exploration.model_exploration import PLAN_AGENT
+from policyforest.exploration.run_resuming import stored_delay
 from policyforest.learning.methods import with_problem
+from policyforest.policy.baseline import NoisyBaseline
 from policyforest.policy.policy_files import SUFFIX
 
 EVALUATION_EPISODES = 10
@@ -95,6 +106,7 @@ def explore(
     run_options: RunOptions,
     known: KnownOptions,
     baseline: BaselineOptions,
+    signals: SignalCommandOptions,
     selection: SelectionOptions,
     tensorboard: Annotated[Path | None, typer.Option(help="A folder for TensorBoard's scalars.")] = None,
     seed: Seed = 0,
@@ -106,8 +118,11 @@ def explore(
     budget = run_options.budget
     plans = run_options.agent == PLAN_AGENT  # it takes formulas itself; others see them as the problem's own
     with closing(open_environment(problem) if plans else known.applied(open_environment(problem))) as env:
-        explorer = _open(env, problem, run_options, known if plans else KnownOptions(), seed, jobs)
-        explorer.guard = baseline.guard(explorer.problem, seed)
+        told_to_agent = known if plans else KnownOptions()
+        guard = baseline.guard(Problem.of_env(env), seed)
+        explorer = _open(env, problem, run_options, told_to_agent, guard, signals.arguments(), seed, jobs)
+        if (found := getattr(explorer.env, "evidence", None)) is not None and not json:
+            note(str(found))
         if explorer.n_episodes and not json:
             note(f"{run_options.run_dir} holds {explorer.n_episodes} episodes, the run goes on")
         started = time.perf_counter()
@@ -116,7 +131,7 @@ def explore(
         told = {"explored_by": run_options.agent, "explored_episodes": explorer.n_episodes}
         best = with_problem(best, named_problem(problem).id, **told, **known.told())
         best.save(selection.output)
-        judged = evaluate(best, env, episodes=EVALUATION_EPISODES, seed=seed + 1)
+        judged = evaluate(best, explorer.env or env, episodes=EVALUATION_EPISODES, seed=seed + 1)
     report = {"problem": best.info.problem, "agent": run_options.agent, "seed": seed}
     report |= _report(explorer, selection.output, judged, time.perf_counter() - started)
     if json:
@@ -126,8 +141,9 @@ def explore(
 
 
 def _open(
-    env: Environment, problem: str, options: RunOptions, known: KnownOptions, seed: int, jobs: int
-) -> ExploringAgent:
+    env: Environment, problem: str, options: RunOptions, known: KnownOptions, guard: NoisyBaseline | None,
+    signals: dict[str, Any], seed: int, jobs: int,
+) -> ExploringAgent:  # fmt: skip
     """A new run, or the one in `run_dir`, which must have been begun with the same settings."""
     settings: dict[str, Any] = {
         "r_max": options.r_max,
@@ -137,11 +153,15 @@ def _open(
         "n_jobs": jobs,
         "reward": known.reward,
         "terminal": known.terminal,
+        "guard": guard,
     }
     run_dir = options.run_dir
     if run_dir is None or not (run_dir / "settings.json").is_file():
-        return make_agent(options.agent, env, run_dir=run_dir, **settings)
-    return resume(run_dir, env, n_jobs=jobs, expected=make_agent(options.agent, env, **settings).settings())
+        return make_agent(options.agent, env, run_dir=run_dir, **settings, **signals)
+    if signals.get("delay") == "auto":
+        signals = signals | {"delay": stored_delay(run_dir)}
+    again = make_agent(options.agent, env, **settings, **signals)
+    return resume(run_dir, again.env, n_jobs=jobs, guard=guard, expected=again.settings())
 
 
 def _play(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
 
 import numpy as np
 
@@ -88,3 +88,18 @@ def make_signals(data: Transitions, options: SignalOptions, delay: int) -> Signa
         period=None if given.get("period") is None else float(given["period"]),
         periodic=tuple((names[d], low, high) for d, (low, high) in data.periodic.items()),
     )
+
+
+def signal_options(signals: Signals, delay: int) -> SignalOptions:
+    """The options that make these signals again."""
+    options: dict[str, Any] = {
+        "history": signals.history,
+        "history_actions": signals.history_actions,
+        "delay": delay,
+        "derive": [f"{name} = {formula}" for name, formula in signals.derived],
+        "channels": signals.channels,
+        "period": signals.period,
+    }
+    limits = signals.actuators
+    told = {"max_rate": limits.max_rate, "dead_zone": limits.dead_zone, "quantum": limits.quantum, "idle": signals.idle}
+    return cast("SignalOptions", options | {name: numbers for name, numbers in told.items() if numbers})

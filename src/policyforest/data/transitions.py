@@ -59,6 +59,8 @@ class Transitions:
     without `episodes` a new one begins after a terminal sample and wherever a state is not the next state of
     the sample before. States outside of `state_limits` are kept and counted (`n_outside`) with one warning, and angles
     outside of their turn are moved by whole turns; `outside="raise"` refuses both, and "keep" does not warn.
+    `SignalOptions` such as ``history=2`` or ``delay="auto"`` make the states of what is measured, as `with_signals`
+    does.
     """
 
     states: Floats
@@ -90,6 +92,7 @@ class Transitions:
         outside: Excursions = "warn",
         plant: Plant | None = None,
         n_lost: int = 0,
+        **signals: Unpack[SignalOptions],
     ) -> None:
         one_of("outside", outside, EXCURSIONS)
         set_field = object.__setattr__.__get__(self)
@@ -113,6 +116,8 @@ class Transitions:
         set_field("state_limits", _frozen(box_array("state_limits", limits, n_state)))
         self._set_plant(periodic, plant, n_lost)
         self._check_ranges(outside)
+        if signals:
+            vars(self).update(vars(self.with_signals(**signals)))
 
     def _set_plant(self, periodic: Periodic | None, plant: Plant | None, n_lost: int) -> None:
         object.__setattr__(self, "periodic", _angles(periodic or {}, self.states.shape[1]))
@@ -131,6 +136,7 @@ class Transitions:
         periodic: Periodic | None = None,
         outside: Excursions = "warn",
         plant: Plant | None = None,
+        **signals: Unpack[SignalOptions],
     ) -> Transitions:
         """The samples of episodes, which are numbered from 0 in their order."""
         if not episodes:
@@ -151,6 +157,7 @@ class Transitions:
             periodic=periodic,
             outside=outside,
             plant=plant,
+            **signals,
         )
 
     def __len__(self) -> int:

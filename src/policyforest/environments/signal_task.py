@@ -10,30 +10,41 @@ import numpy as np
 
 from policyforest._support.signal_buffer import SignalBuffer
 from policyforest._support.spaces import bounds, require_actions, require_observations
+from policyforest.data.delay import DelaySearch, find_delay
 from policyforest.data.signal_options import SignalOptions, make_signals
 from policyforest.data.stacking import stacked_box, stacked_space
 from policyforest.data.transitions import Transitions
+from policyforest.environments.collection import collect
 from policyforest.environments.known_task import environment_plant
+
+# Episodes that a delay is looked for in, one number after the other, and steps of each at most.
+PROBE_EPISODES, LONGEST_PROBE = (10, 20, 40), 100
+# With fewer rows than this, no delay is certain.
+ENOUGH_ROWS = 100
 
 
 class SignalTask(gym.Wrapper[Any, Any, Any, Any]):
     """Stacks what is measured into states, and passes commands through actuators.
 
     While the history of an episode fills, the idle action is taken; these steps are in `n_filling`, and no agent sees
-    them.
+    them. A delay that is to be found (``delay="auto"``) is looked for at once, in episodes that are played for this.
 
     Args:
         env: An environment with Box spaces.
-        **options: `SignalOptions`; `delay` must be a number here.
+        probe: What acts in the episodes that the delay is found in, such as a `NoisyBaseline`; None: random actions.
+        **options: `SignalOptions`.
     """
 
-    def __init__(self, env: gym.Env[Any, Any], **options: Unpack[SignalOptions]) -> None:
+    def __init__(self, env: gym.Env[Any, Any], *, probe: Any = None, **options: Unpack[SignalOptions]) -> None:
         super().__init__(env)
         space = require_observations("env.observation_space", env.observation_space)
         actions = require_actions("env.action_space", env.action_space)
+        self.evidence: DelaySearch | None = None
+        """How the delay was found, where it was looked for"""
         delay = options.get("delay", 0)
         if delay == "auto":
-            raise ValueError("delay: is 'auto', must be a number here (see pf.find_delay)")
+            self.evidence = _probed(env, probe, options.get("history", 1))
+            delay = self.evidence.delay
         told = environment_plant(env)
         inside = env.unwrapped
         same = inside.observation_space == space
@@ -48,7 +59,9 @@ class SignalTask(gym.Wrapper[Any, Any, Any, Any]):
         limits, periodic = stacked_box(empty, signals)
         self.observation_space = stacked_space(limits)
         self.state_limits, self.periodic = limits, periodic
-        self.plant = replace(told, state_names=signals.state_names, action_names=signals.actions, signals=signals)
+        exogenous = tuple(options["exogenous"]) if "exogenous" in options else told.exogenous
+        names: dict[str, Any] = {"state_names": signals.state_names, "action_names": signals.actions}
+        self.plant = replace(told, **names, signals=signals, delay=delay, exogenous=exogenous)
         """What learners use exactly, signals included"""
         self.n_filling = 0
         """Steps that were taken while the history filled"""
@@ -73,3 +86,15 @@ class SignalTask(gym.Wrapper[Any, Any, Any, Any]):
         taken = self._buffer.act(np.asarray(action, dtype=np.float64))
         observation, reward, terminated, truncated, info = super().step(taken.astype(self.action_space.dtype))
         return self._buffer.measure(observation), reward, terminated, truncated, info | {"applied": taken}
+
+
+def _probed(env: gym.Env[Any, Any], probe: Any, history: int) -> DelaySearch:
+    """Looks for the delay in more and more episodes, until it is certain."""
+    for episodes in PROBE_EPISODES:
+        data = collect(env, probe, episodes=episodes, max_steps=LONGEST_PROBE, outside="keep")
+        last = episodes == PROBE_EPISODES[-1]
+        if len(data) >= ENOUGH_ROWS or last:
+            found = find_delay(data, history=history, before="idle")
+            if found.certain or last:
+                break
+    return found

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from policyforest._support.settings import result_settings
 from policyforest.exploration.explorers import EpsilonSchedule, Explorer
+from policyforest.exploration.guards import guard_settings
 from policyforest.exploration.planner import Planner
 from policyforest.learning.fitted_policy import FittedPolicyForest
 from policyforest.learning.fitted_q import EARLIER_SETTINGS, FittedQIteration
@@ -26,6 +27,7 @@ def agent_settings(agent: ExploringAgent) -> dict[str, Any]:
         "r_max": agent.r_max,
         "seed": agent.seed,
         "max_steps": agent.max_steps,
+        **guard_settings(agent.guard),
     }
 
 

@@ -1,14 +1,16 @@
 """Agents that are ready to use: the paper's, ours, and those to compare them with.
 
-Each takes an environment, or the spaces of a system that has none (`Problem.of_spaces` tells more of it).
+Each takes an environment, or the spaces of a system that has none (`Problem.of_spaces` tells more of it). Each also
+takes a `guard` that keeps it near a controller that is there, and `SignalOptions` such as ``history=2``.
 """
 
 from __future__ import annotations
 
 import os
-from typing import Literal
+from typing import Literal, Unpack
 
 from policyforest._support.arguments import one_of
+from policyforest.data.signal_options import SignalOptions
 from policyforest.environments.named_problems import DISCOUNT, named_problem
 from policyforest.exploration.explorers import EpsilonSchedule, Explorer, explorer
 from policyforest.exploration.exploring_agent import ExploringAgent
@@ -17,6 +19,7 @@ from policyforest.exploration.problem import Explorable, Problem
 from policyforest.forest.knownness import Form
 from policyforest.learning.fitted_policy import FittedPolicyForest
 from policyforest.learning.fitted_q import FittedQIteration
+from policyforest.policy.baseline import NoisyBaseline
 
 # Of our own planning. A part of the box is known when it is as dense as so many points spread evenly.
 ENOUGH_POINTS = 1_000.0
@@ -63,6 +66,8 @@ class MultiResolutionExploration(ExploringAgent):
         n_jobs: int | None = 1,
         max_steps: int | None = None,
         run_dir: RunDir = None,
+        guard: NoisyBaseline | None = None,
+        **signals: Unpack[SignalOptions],
     ) -> None:
         ours = one_of("final", final, ("paper", "ours")) == "ours"
         gamma = discount_of(system, discount)
@@ -76,6 +81,8 @@ class MultiResolutionExploration(ExploringAgent):
             seed=seed,
             max_steps=max_steps,
             run_dir=run_dir,
+            guard=guard,
+            **signals,
         )
 
 
@@ -102,6 +109,8 @@ class BaselineExploration(ExploringAgent):
         n_jobs: int | None = 1,
         max_steps: int | None = None,
         run_dir: RunDir = None,
+        guard: NoisyBaseline | None = None,
+        **signals: Unpack[SignalOptions],
     ) -> None:
         one_of("name", name, ("random", "epsilon-greedy", "greedy"))
         ours = one_of("planning", planning, ("paper", "ours")) == "ours"
@@ -114,6 +123,8 @@ class BaselineExploration(ExploringAgent):
             seed=seed,
             max_steps=max_steps,
             run_dir=run_dir,
+            guard=guard,
+            **signals,
         )
 
 
@@ -141,6 +152,8 @@ class DisagreementExploration(ExploringAgent):
         n_jobs: int | None = 1,
         max_steps: int | None = None,
         run_dir: RunDir = None,
+        guard: NoisyBaseline | None = None,
+        **signals: Unpack[SignalOptions],
     ) -> None:
         gamma = discount_of(system, discount)
         super().__init__(
@@ -152,6 +165,8 @@ class DisagreementExploration(ExploringAgent):
             seed=seed,
             max_steps=max_steps,
             run_dir=run_dir,
+            guard=guard,
+            **signals,
         )
 
 

@@ -21,17 +21,19 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from policyforest._support.arguments import Floats, whole_number
+from policyforest.data.signal_options import SignalOptions
 from policyforest.environments.episodes import Episode, random_streams
 from policyforest.exploration.agent_settings import agent_settings
 from policyforest.exploration.episode_report import EpisodeCallback
 from policyforest.exploration.explored_run import ExploredRun
 from policyforest.exploration.explorers import EpisodeKind, Explorer, uniform_action
+from policyforest.exploration.guards import fitted_guard, stacked_system
 from policyforest.exploration.loop import explore_environment
 from policyforest.exploration.planner import PlanInput, Planner
 from policyforest.exploration.problem import Explorable
@@ -53,6 +55,8 @@ class ExploringAgent(ExploredRun):
         seed: The same seed gives the same run.
         max_steps: The longest episode of `learn`, if shorter than the environment's own time limit.
         run_dir: Where every finished episode is kept, durably; a directory that holds a run is refused (`pf.resume`).
+        guard: Keeps actions near those of a controller that is there, and leaves a state that is not safe to it.
+        **signals: `SignalOptions`: the states of an environment with a history, delay, derived signals and actuators.
     """
 
     def __init__(
@@ -66,16 +70,27 @@ class ExploringAgent(ExploredRun):
         seed: int = 0,
         max_steps: int | None = None,
         run_dir: str | os.PathLike[str] | None = None,
+        guard: NoisyBaseline | None = None,
+        **signals: Unpack[SignalOptions],
     ) -> None:
-        super().__init__(problem, planner, final, r_max, seed)
+        super().__init__(stacked_system(problem, signals, guard), planner, final, r_max, seed)
+        self._guard = fitted_guard(guard, self.problem)
         self.explorer = explorer
         self.max_steps = None if max_steps is None else whole_number("max_steps", max_steps, at_least=1)
         self._running: RunningEpisode | None = None
         if run_dir is not None:
             self._journal.run = RunDirectory.create(run_dir, self.settings())
 
-    guard: NoisyBaseline | None = None
-    """Keeps actions near those of a controller that is there, and leaves a state that is not safe to it"""
+    @property
+    def guard(self) -> NoisyBaseline | None:
+        """What keeps actions near those of a controller that is there."""
+        return self._guard
+
+    @guard.setter
+    def guard(self, guard: NoisyBaseline | None) -> None:
+        if self._journal.run is not None:
+            raise ValueError("guard: the run directory was made without it, must be given to the agent with run_dir")
+        self._guard = fitted_guard(guard, self.problem)
 
     def begin_episode(self, *, wait: bool = True) -> None:
         """Begins an episode; with `wait` False even while planning, under the policy that there is until it is done."""
@@ -96,7 +111,7 @@ class ExploringAgent(ExploredRun):
             wanted = uniform_action(self.problem.action_space, running.rng)
         else:
             wanted = self.explorer.action(behaviour, here, self.n_episodes, running.rng)
-        return wanted if self.guard is None else self.guard.bounded(here, wanted)
+        return self._guarded(here, wanted)
 
     def observe(self, action: ArrayLike, reward: float, next_state: ArrayLike, terminal: bool) -> None:
         """What came of an action: the one that was really taken, the reward, the next state, and whether it ends the
@@ -162,6 +177,9 @@ class ExploringAgent(ExploredRun):
     def settings(self) -> dict[str, Any]:
         """All that a run depends on, as plain data."""
         return agent_settings(self)
+
+    def _guarded(self, state: Floats, wanted: Floats) -> Floats:
+        return wanted if self._guard is None else self._guard.bounded(state, wanted)
 
     def _running_episode(self, caller: str) -> RunningEpisode:
         if self._running is None:

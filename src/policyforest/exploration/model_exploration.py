@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,9 +18,11 @@ from numpy.typing import ArrayLike
 from policyforest._support.arguments import Floats, whole_number
 from policyforest._support.spaces import bounds
 from policyforest.data.plant import KnownFunction
+from policyforest.data.signal_options import SignalOptions
 from policyforest.exploration.agents import RunDir, discount_of, our_planner
 from policyforest.exploration.explorers import EpisodeKind, Explorer, held
 from policyforest.exploration.exploring_agent import ExploringAgent
+from policyforest.exploration.guards import guard_settings
 from policyforest.exploration.known_formulas import known_function, known_name
 from policyforest.exploration.model_planner import ModelPlan, ModelPlanner, ModelTask
 from policyforest.exploration.plan_files import PlanFiles, StoredPlan
@@ -30,6 +32,7 @@ from policyforest.exploration.run_directory import Record, RunDirectory
 from policyforest.exploration.running_episode import RunningEpisode
 from policyforest.forest.executors.interface import Executor
 from policyforest.learning.dynamics.dynamics_model import DynamicsModel
+from policyforest.policy.baseline import NoisyBaseline
 from policyforest.policy.policy import Policy
 
 PLAN_AGENT = "plan"
@@ -56,6 +59,8 @@ class ModelExploration(ExploringAgent):
         n_jobs: Threads; the result does not depend on them.
         max_steps: The longest episode, if shorter than the environment's own time limit; where there is none: 1,000.
         run_dir: Where every finished episode and every plan is kept.
+        guard: Keeps actions near those of a controller that is there, and leaves a state that is not safe to it.
+        **signals: `SignalOptions`: the states of an environment with a history, delay, derived signals and actuators.
     """
 
     def __init__(
@@ -70,6 +75,8 @@ class ModelExploration(ExploringAgent):
         n_jobs: int | None = 1,
         max_steps: int | None = None,
         run_dir: RunDir = None,
+        guard: NoisyBaseline | None = None,
+        **signals: Unpack[SignalOptions],
     ) -> None:
         gamma = discount_of(system, discount)
         self._known = {"reward": known_name(reward), "terminal": known_name(terminal)}
@@ -78,7 +85,8 @@ class ModelExploration(ExploringAgent):
         self._plan_files: PlanFiles | None = None
         self._held: _HeldActions | None = None
         self._growth = growth
-        super().__init__(system, Explorer(PLAN_AGENT), our_planner(gamma, n_jobs), seed=seed, max_steps=max_steps)
+        parts = (system, Explorer(PLAN_AGENT), our_planner(gamma, n_jobs))
+        super().__init__(*parts, seed=seed, max_steps=max_steps, guard=guard, **signals)
         functions = {
             name: known_function(name, given, self.problem)
             for name, given in (("reward", reward), ("terminal", terminal))
@@ -100,6 +108,7 @@ class ModelExploration(ExploringAgent):
             "growth": self.model_planner.growth,
             "seed": self.seed,
             "max_steps": self.max_steps,
+            **guard_settings(self.guard),
         }
 
     def begin_episode(self, *, wait: bool = True) -> None:
@@ -115,8 +124,8 @@ class ModelExploration(ExploringAgent):
         if behaviour is None:
             if self._held is None:
                 self._held = _HeldActions(self.problem.action_space, running.rng)
-            return self._held.next()
-        return held(np.asarray(behaviour.policy.act(here)), self.problem.action_space)
+            return self._guarded(here, self._held.next())
+        return self._guarded(here, held(np.asarray(behaviour.policy.act(here)), self.problem.action_space))
 
     @property
     def plans(self) -> Sequence[StoredPlan]:

@@ -11,14 +11,18 @@ import gymnasium as gym
 
 from policyforest._support.files import differences
 from policyforest.data.plant import KnownFunction
+from policyforest.data.signal_options import signal_options
 from policyforest.environments.episodes import id_from_file
 from policyforest.environments.known_task import known_task
+from policyforest.environments.signal_task import SignalTask
 from policyforest.exploration.agent_settings import agent_arguments
 from policyforest.exploration.exploring_agent import ExploringAgent
+from policyforest.exploration.guards import stored_guard
 from policyforest.exploration.known_formulas import is_formula, known_name
 from policyforest.exploration.model_exploration import PLAN_AGENT, ModelExploration
 from policyforest.exploration.problem import Explorable, Problem
 from policyforest.exploration.run_directory import RunDirectory
+from policyforest.policy.baseline import NoisyBaseline
 
 
 def resume(
@@ -27,6 +31,7 @@ def resume(
     *,
     reward: KnownFunction | None = None,
     terminal: KnownFunction | None = None,
+    guard: NoisyBaseline | None = None,
     n_jobs: int | None = 1,
     expected: Mapping[str, Any] | None = None,
 ) -> ExploringAgent:
@@ -36,18 +41,22 @@ def resume(
         env: The environment; default: one made from the id that the run knows. One of another problem is an error.
         reward: The known reward of a run that was begun with a function; a formula is read from the run.
         terminal: The same for terminal steps.
+        guard: The guard of a run that was begun with a function or a policy; one with a formula is read from the run.
         expected: The `settings()` that the run must have; an error names every difference.
     """
     run, settings = RunDirectory.open(run_dir)
     try:
         problem = Problem.from_settings(settings["problem"])
         make = _maker(settings, n_jobs, {"reward": reward, "terminal": terminal})
+        make = partial(make, guard=stored_guard(settings, problem, guard))
         if expected is not None:
             # Those of the agent, not of the file: what an older version did not write has its default there.
             _require_same(run, make(problem).settings(), expected)
         if env is None and problem.id:
             env = gym.make(id_from_file(str(run.path), problem.id), **problem.env_kwargs)
             env = known_task(env, problem.plant.reward, problem.plant.terminal)
+            if problem.plant.signals is not None:
+                env = SignalTask(env, **signal_options(problem.plant.signals, problem.plant.delay))
         if env is not None:
             _require_same(run, problem.settings(), Problem.of_env(env).settings(), "problem.")
         agent = make(problem if env is None else env)
@@ -60,7 +69,7 @@ def resume(
 
 def _maker(
     settings: Mapping[str, Any], n_jobs: int | None, known: Mapping[str, KnownFunction | None]
-) -> Callable[[Explorable], ExploringAgent]:
+) -> Callable[..., ExploringAgent]:
     """Makes the agent of a run's settings."""
     if settings.get("agent") != PLAN_AGENT:
         for name, given in known.items():
@@ -72,12 +81,19 @@ def _maker(
     return partial(_model_agent, plain | functions | {"n_jobs": n_jobs})
 
 
-def _explorer(arguments: Mapping[str, Any], system: Explorable) -> ExploringAgent:
-    return ExploringAgent(system, **arguments)
+def _explorer(arguments: Mapping[str, Any], system: Explorable, guard: NoisyBaseline | None) -> ExploringAgent:
+    return ExploringAgent(system, guard=guard, **arguments)
 
 
-def _model_agent(arguments: Mapping[str, Any], system: Explorable) -> ExploringAgent:
-    return ModelExploration(system, **arguments)
+def _model_agent(arguments: Mapping[str, Any], system: Explorable, guard: NoisyBaseline | None) -> ExploringAgent:
+    return ModelExploration(system, guard=guard, **arguments)
+
+
+def stored_delay(run_dir: str | os.PathLike[str]) -> int:
+    """The delay that a run found when it began."""
+    run, settings = RunDirectory.open(run_dir)
+    run.close()
+    return Problem.from_settings(settings["problem"]).plant.delay
 
 
 def _known(name: str, kept: str | None, given: KnownFunction | None) -> KnownFunction | None:

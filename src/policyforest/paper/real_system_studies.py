@@ -1,6 +1,6 @@
 """Real systems: commands that act late, speeds that are not measured, a controller that is there, known rewards, C.
 
-What a cell of each study computes. Seeds begin at 2000: no setting was chosen on them.
+What a cell of each study computes. Seeds begin at 2000, with late commands at 3000: no setting was chosen on them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from policyforest.paper.studies import Study
 from policyforest.policy.baseline import NoisyBaseline, as_baseline
 from policyforest.policy.policy import Policy
 
-FIRST_SEED = 2_000
+FIRST_SEED, FIRST_LATE_SEED = 2_000, 3_000
 PENDULUM, DISCOUNT = "policyforest/InvertedPendulum6kg-v0", 0.95
 EPISODES = 10
 """Episodes of an evaluation"""
@@ -181,9 +181,11 @@ def equal_bits(seed: int, *, steps: int = 1_000_000) -> dict[str, Any]:
     return found
 
 
-def _study(name: str, title: str, run: Callable[[int], Any], methods: tuple[str, ...], seconds: float) -> Study:
+def _study(
+    name: str, title: str, run: Callable[[int], Any], methods: tuple[str, ...], seconds: float, first: int = FIRST_SEED
+) -> Study:
     counts = {"quick": 1, "paper": 20}
-    return Study(f"real-{name}", title, run, counts, seconds, "returns", methods, first_seed=FIRST_SEED)
+    return Study(f"real-{name}", title, run, counts, seconds, "returns", methods, first_seed=first)
 
 
 LATE = ("found", "ignored", "angle")
@@ -191,8 +193,8 @@ TITLE = "Inverted Pendulum, 6 kg, 100 random episodes, commands {} late"
 STUDIES = {
     study.name: study
     for study in (
-        _study("delay-1", TITLE.format("one step"), partial(delayed_pendulum, delay=1), LATE, 60.0),
-        _study("delay-2", TITLE.format("two steps"), partial(delayed_pendulum, delay=2), LATE, 60.0),
+        _study("delay-1", TITLE.format("one step"), partial(delayed_pendulum, delay=1), LATE, 45.0, FIRST_LATE_SEED),
+        _study("delay-2", TITLE.format("two steps"), partial(delayed_pendulum, delay=2), LATE, 35.0, FIRST_LATE_SEED),
         Study(
             "real-delay-limits",
             "What prediction and dynamic programming with the true equations reach with late commands",

@@ -29,6 +29,7 @@ class BaselinePolicy(ActingPolicy):
         observation_space: The space of the states.
         action_space: The box of the actions.
         text: What it is, for people.
+        formula: The law as it was written, where it is a formula: files can hold it.
     """
 
     kind = "baseline"
@@ -37,6 +38,7 @@ class BaselinePolicy(ActingPolicy):
     observation_space: Box
     action_space: Box
     text: str = "a function"
+    formula: str = ""
     info: PolicyInfo = field(default_factory=lambda: PolicyInfo("baseline"))
 
     def act(self, state: ArrayLike) -> Floats:
@@ -77,7 +79,7 @@ def as_baseline(
         return baseline
     spaces = (observation_space, action_space)
     if isinstance(baseline, str):
-        return BaselinePolicy(_law(baseline, state_names, action_names), *spaces, text=repr(baseline))
+        return BaselinePolicy(_law(baseline, state_names, action_names), *spaces, repr(baseline), baseline)
     if callable(getattr(baseline, "act_batch", None)):
         check_fit(baseline, *spaces)
         return BaselinePolicy(baseline.act_batch, *spaces, text=type(baseline).__name__)

@@ -1,0 +1,92 @@
+"""Agents on real systems: states with a history, and a controller that is there to keep them safe.
+
+A guard is told about what is measured. Where the states of an agent hold more (rows of history, pending commands), it
+acts on the newest row of them. It is part of the settings of a run: a run that began with one is resumed only with the
+same one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from policyforest._support.arguments import Floats
+from policyforest.data.signal_options import SignalOptions
+from policyforest.environments.signal_task import SignalTask
+from policyforest.exploration.problem import Explorable, Problem
+from policyforest.policy.baseline import BaselinePolicy, NoisyBaseline, as_baseline
+
+
+def stacked_system(system: Explorable, options: SignalOptions, guard: NoisyBaseline | None) -> Explorable:
+    """The environment with the states that the options ask for; a delay that is to be found is looked for under the
+    guard."""
+    if not options:
+        return system
+    if not isinstance(system, gym.Env):
+        asked = ", ".join(options)
+        raise TypeError(f"{asked}: the system is {type(system).__name__}, must be an environment to have these options")
+    return SignalTask(system, probe=guard, **options)
+
+
+def fitted_guard(guard: NoisyBaseline | None, problem: Problem) -> NoisyBaseline | None:
+    """The guard for the states of a problem: itself, or acting on what is measured of them."""
+    if guard is None or guard.baseline.observation_space.shape == problem.observation_space.shape:
+        return guard
+    signals = problem.plant.signals
+    n_seen = guard.baseline.observation_space.shape[0]
+    if signals is None or len(signals.measured) != n_seen:
+        has, wanted = problem.observation_space.shape[0], n_seen
+        raise ValueError(f"guard: its controller observes {wanted} numbers, must observe the {has} of the states")
+    hidden = [name for name in signals.measured if name not in signals.channel_names]
+    if hidden:
+        raise ValueError(f"guard: its controller observes {', '.join(hidden)}, must be among the channels of the state")
+    columns = [signals.channel_names.index(name) for name in signals.measured]
+    inner = guard.baseline
+    law = BaselinePolicy(
+        lambda states: inner.act_batch(np.ascontiguousarray(states[:, columns])),
+        problem.observation_space, problem.action_space, inner.text, formula=inner.formula,
+    )  # fmt: skip
+    return NoisyBaseline(law, guard.noise, _widened(guard, columns, problem), guard.seed)
+
+
+def _widened(guard: NoisyBaseline, columns: list[int], problem: Problem) -> Floats | None:
+    if guard.safe_box is None:
+        return None
+    box = np.tile([-np.inf, np.inf], (problem.observation_space.shape[0], 1))
+    box[columns] = guard.safe_box
+    return box
+
+
+def guard_settings(guard: NoisyBaseline | None) -> dict[str, Any]:
+    """What the settings of a run say about its guard; nothing without one."""
+    if guard is None:
+        return {}
+    box = None if guard.safe_box is None else [[repr(float(x)) for x in row] for row in np.asarray(guard.safe_box)]
+    told = {"law": guard.baseline.formula or guard.baseline.text, "formula": bool(guard.baseline.formula)}
+    return {"guard": told | {"noise": list(guard.noise), "safe_box": box}}
+
+
+def stored_guard(settings: Mapping[str, Any], problem: Problem, given: NoisyBaseline | None) -> NoisyBaseline | None:
+    """The guard of a run: made again of its formula, or the one that must be given again; never none where there was
+    one."""
+    kept = settings.get("guard")
+    if kept is None:
+        if given is not None:
+            raise ValueError("guard: was given, but the run was begun without it")
+        return None
+    if given is not None:
+        fitted = fitted_guard(given, problem)
+        if guard_settings(fitted) != {"guard": kept}:
+            told = guard_settings(fitted)["guard"]
+            raise ValueError(f"guard: is {told}, the run was begun with {kept}")
+        return fitted
+    if not kept["formula"]:
+        raise ValueError(f"guard: must be given again: the run was begun with {kept['law']}, which is no formula")
+    plant = problem.plant.named(problem.observation_space.shape[0], problem.action_space.shape[0])
+    spaces = (problem.observation_space, problem.action_space)
+    law = as_baseline(kept["law"], *spaces, plant.state_names, plant.action_names)
+    box = None if kept["safe_box"] is None else np.array([[float(x) for x in row] for row in kept["safe_box"]])
+    return NoisyBaseline(law, tuple(kept["noise"]), box)
