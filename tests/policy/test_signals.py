@@ -385,8 +385,6 @@ def test_an_agent_explores_on_stacked_states_and_its_policy_runs_on_measurements
     outside = pf.evaluate(policy, gym.make(PENDULUM), episodes=1, max_steps=6)
     assert outside.lengths[0] == inside.lengths[0] + 1  # the step while the history fills
     agent.run.close()
-    with pytest.raises(ValueError, match="delay: is 'auto', must be a number here"):
-        pf.SignalTask(gym.make(PENDULUM), delay="auto")
 
 
 def csv_log(path, delay=0, n=300, jitter=0.0):
@@ -452,3 +450,71 @@ def test_exogenous_columns_are_declared_by_name():
     assert run_of(20).with_signals(exogenous=["y"], history=2).plant.exogenous == ("y",)
     with pytest.raises(ValueError, match="exogenous: is 'z', must be one of x, y"):
         run_of(20).with_signals(exogenous=["z"])
+
+
+def test_a_signal_task_finds_the_delay_itself_and_says_how():
+    env = pf.SignalTask(pf.DelayedActions(gym.make(PENDULUM), 2), delay="auto")
+    assert env.plant.delay == 2
+    assert env.plant.state_names == ("theta", "omega", "u_1", "u_2")
+    assert env.evidence is not None
+    assert "commands act 2 steps late (certain)" in str(env.evidence)
+    assert pf.SignalTask(gym.make(PENDULUM), delay=1).evidence is None
+
+
+def test_transitions_take_the_options_themselves():
+    data = run_of(20)
+    rows = (data.states, data.actions, data.rewards, data.next_states, data.terminals, data.episodes)
+    how = {"action_space": ACTIONS, "plant": pf.Plant(("x", "y"), ("u",))}
+    made, same = pf.Transitions(*rows, **how, history=2, delay=1), data.with_signals(history=2, delay=1)
+    assert np.array_equal(made.states, same.states)
+    assert (made.plant, made.n_lost) == (same.plant, same.n_lost)
+    assert made.plant.delay == 1
+    with pytest.raises(TypeError, match="depth: is no option"):
+        pf.Transitions(*rows, **how, depth=2)
+
+
+def test_a_set_point_is_held_previewed_or_drawn_in_plans():
+    rng = np.random.default_rng(0)
+    n = 400
+    point = rng.uniform(-1, 1, n + 2)  # jumps at every step: its changes are large
+    level, rows = 0.0, []
+    pushes = rng.uniform(-1, 1, n)
+    for t in range(n):
+        rows.append([level, point[t], point[t + 1]])
+        level = 0.8 * level + 0.2 * pushes[t]
+    states = np.array([*rows, [level, point[n], point[n + 1]]])
+    plant = pf.Plant(("level", "setpoint", "ahead"), ("u",))
+    rewards = -((states[1:, 0] - states[:-1, 1]) ** 2)
+    told = (states[:-1], pushes[:, None], rewards, states[1:], np.zeros(n, bool), np.arange(n) // 40)
+
+    def next_point(**options):
+        data = pf.Transitions(*told, action_space=Box(-1, 1, (1,), np.float64), plant=plant, **options)
+        model = pf.DynamicsForest().fit(data)
+        assert model.is_good
+        draws = np.arange(50, dtype=np.uint32)
+        here, idle = np.tile([0.0, 0.25, 0.5], (50, 1)), np.zeros((50, 1))
+        return model.native.step(here, idle, draws, False)[0][:, 1]
+
+    assert set(next_point(exogenous=["setpoint", "ahead"], held=["setpoint"])) == {0.25}
+    assert set(next_point(exogenous=["ahead"], previewed=["setpoint = ahead"])) == {0.5}
+    assert len(set(next_point(exogenous=["setpoint", "ahead"]))) > 20
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"held": ["z"]}, "held, previewed: is 'z', must be one of x, y"),
+        ({"previewed": ["y"]}, "previewed: is 'y', must be 'name = column that holds its next value'"),
+        ({"held": ["y"], "previewed": ["y = x"]}, "held, previewed: name 'y' twice, must name a column once"),
+    ],
+)
+def test_columns_from_outside_that_do_not_fit_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        run_of(15).with_signals(**options)
+
+
+def test_what_is_known_of_outside_columns_survives_a_file(tmp_path):
+    data = run_of(20).with_signals(history=2, held=["y"], delay=1)
+    data.save(tmp_path / "log.npz")
+    assert pf.Transitions.load(tmp_path / "log.npz").plant == data.plant
+    assert data.plant.follows == (("y", "y"),)

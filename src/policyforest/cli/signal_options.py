@@ -34,6 +34,13 @@ class SignalCommandOptions:
         list[str] | None,
         typer.Option(help="A state that the system does not influence, such as a set point; may be repeated."),
     ] = None
+    held: Annotated[
+        list[str] | None, typer.Option(help="Such a state that plans hold at its value; may be repeated.")
+    ] = None
+    previewed: Annotated[
+        list[str] | None,
+        typer.Option(help="Such a state whose next value is measured, 'setpoint = setpoint_ahead'; may be repeated."),
+    ] = None
 
     def history_only(self) -> dict[str, Any]:
         """The arguments of `read_log`, without those that were not given."""
@@ -47,6 +54,8 @@ class SignalCommandOptions:
             "dead_zone": numbers("--dead-zone", self.dead_zone),
             "quantum": numbers("--quantum", self.quantum),
             "exogenous": self.exogenous,
+            "held": self.held,
+            "previewed": self.previewed,
         }
         return {name: value for name, value in given.items() if value is not None}
 

@@ -35,6 +35,8 @@ class Plant:
         exogenous: Names of states that the system does not influence (set points, disturbances); None: found from the
             samples.
         delay: Control steps by which commands act late, where the state holds the pending ones.
+        follows: Pairs (name, source) of states whose next value is known: it is that of the source now. A set point
+            that is held has itself as source, one that is previewed the column that holds its next value.
     """
 
     state_names: tuple[str, ...] = ()
@@ -44,6 +46,7 @@ class Plant:
     signals: Signals | None = field(default=None)
     exogenous: tuple[str, ...] | None = None
     delay: int = 0
+    follows: tuple[tuple[str, str], ...] = ()
 
     def named(self, n_states: int, n_actions: int) -> Plant:
         """The same plant with a name for every dimension; its formulas are checked."""
@@ -58,9 +61,10 @@ class Plant:
             raise ValueError(f"signals: make states of {self.signals.n_states} numbers, must make {n_states}")
         past = 0 if self.signals is None else self.signals.history_actions
         whole_number("delay", self.delay, at_least=0, at_most=past)
-        for name in self.exogenous or ():
-            if name not in states:
-                raise ValueError(f"exogenous: is {name!r}, must be one of {', '.join(states)}")
+        for role, told in (("held, previewed", sum(self.follows, ())), ("exogenous", self.exogenous or ())):
+            for name in told:
+                if name not in states:
+                    raise ValueError(f"{role}: is {name!r}, must be one of {', '.join(states)}")
         full = replace(self, state_names=states, action_names=actions)
         for role in ("reward", "terminal"):
             full.function(role)
@@ -69,7 +73,8 @@ class Plant:
     @property
     def says_more(self) -> bool:
         """Whether more than names is known."""
-        return any(x is not None for x in (self.reward, self.terminal, self.signals, self.exogenous))
+        known = (self.reward, self.terminal, self.signals, self.exogenous)
+        return any(x is not None for x in known) or bool(self.follows)
 
     def function(self, role: str) -> Known | None:
         """The reward or the end as a function of rows (states, actions, next_states); None where it is not known."""
@@ -98,10 +103,13 @@ class Plant:
         for role in ("reward", "terminal"):
             if not isinstance(content.get(role), str | None):
                 raise ValueError(f"{role}: is {content[role]!r}, must be a formula")
-        for role in ("state_names", "action_names", "exogenous"):
+        for role in ("state_names", "action_names", "exogenous", "follows"):
             if not isinstance(content.get(role, []), list | None):
                 raise ValueError(f"{role}: is {content[role]!r}, must be a list of names")
         given: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in content.items()}
+        if any(not isinstance(pair, list) or len(pair) != 2 for pair in given.get("follows", ())):
+            raise ValueError(f"follows: is {content['follows']!r}, must be a list of pairs of names")
+        given["follows"] = tuple((str(name), str(source)) for name, source in given.get("follows", ()))
         if given.get("signals") is not None:
             given["signals"] = Signals.from_settings(given["signals"])
         return cls(**given)

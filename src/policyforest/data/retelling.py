@@ -9,7 +9,7 @@ from policyforest._support.arguments import one_of, whole_number
 from policyforest.data.delay import find_delay
 from policyforest.data.known_functions import known_ends, known_rewards
 from policyforest.data.plant import KnownFunction
-from policyforest.data.signal_options import SignalOptions, make_signals
+from policyforest.data.signal_options import SignalOptions, make_signals, with_outside_columns
 from policyforest.data.stacking import Before, stacked_box, stacked_rows, stacked_space
 from policyforest.data.transitions import ROW_FIELDS, Transitions
 
@@ -36,9 +36,8 @@ def judged(data: Transitions, reward: KnownFunction | None, terminal: KnownFunct
 def stacked(data: Transitions, options: SignalOptions, before: Before) -> Transitions:
     """See `Transitions.with_signals`."""
     one_of("before", before, ("unknown", "idle"))
-    if "exogenous" in options:
-        options = options.copy()
-        told = replace(data.plant, exogenous=tuple(options.pop("exogenous")))
+    told = with_outside_columns(data.plant, options)
+    if told != data.plant:
         data = data._with_rows({name: getattr(data, name) for name in ROW_FIELDS}, told)
     if data.plant.signals is not None:
         raise ValueError("signals: the samples have signals already, must be samples of what was measured")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
 
 import numpy as np
@@ -11,6 +12,7 @@ from policyforest._support.arguments import whole_number
 from policyforest._support.signal_compiler import derived_pair
 from policyforest._support.signals import Actuators, Signals, numbers_per_action
 from policyforest._support.spaces import bounds
+from policyforest.data.plant import Plant
 
 if TYPE_CHECKING:
     from policyforest.data.transitions import Transitions
@@ -33,6 +35,8 @@ class HistoryOptions(TypedDict, total=False):
     | `quantum` | actions are whole multiples of this |
     | `idle` | the action before the first one; default: 0, or the nearest to it |
     | `exogenous` | names of what the system does not influence: set points, disturbances |
+    | `held` | those of them that a plan holds at their value; others are drawn from the samples |
+    | `previewed` | those whose next value is measured already, such as ``["setpoint = setpoint_ahead"]`` |
     """
 
     history: int
@@ -45,6 +49,8 @@ class HistoryOptions(TypedDict, total=False):
     quantum: float | Sequence[float]
     idle: float | Sequence[float]
     exogenous: Sequence[str]
+    held: Sequence[str]
+    previewed: Sequence[str]
 
 
 class SignalOptions(HistoryOptions, total=False):
@@ -103,3 +109,19 @@ def signal_options(signals: Signals, delay: int) -> SignalOptions:
     limits = signals.actuators
     told = {"max_rate": limits.max_rate, "dead_zone": limits.dead_zone, "quantum": limits.quantum, "idle": signals.idle}
     return cast("SignalOptions", options | {name: numbers for name, numbers in told.items() if numbers})
+
+
+def with_outside_columns(plant: Plant, options: SignalOptions) -> Plant:
+    """The plant with what the options tell of columns that the system does not influence."""
+    follows = [(name, name) for name in options.get("held", ())]
+    for text in options.get("previewed", ()):
+        name, equals, source = (part.strip() for part in text.partition("="))
+        if not equals or not name or not source or name == source:
+            raise ValueError(f"previewed: is {text!r}, must be 'name = column that holds its next value'")
+        follows.append((name, source))
+    twice = [name for i, (name, _) in enumerate(follows) if name in dict(follows[:i])]
+    if twice:
+        raise ValueError(f"held, previewed: name {twice[0]!r} twice, must name a column once")
+    told = (*options.get("exogenous", ()), *(name for name, _ in follows))
+    exogenous = tuple(dict.fromkeys(told)) if told or "exogenous" in options else plant.exogenous
+    return replace(plant, exogenous=exogenous, follows=tuple(follows) or plant.follows)

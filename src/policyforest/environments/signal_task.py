@@ -11,7 +11,7 @@ import numpy as np
 from policyforest._support.signal_buffer import SignalBuffer
 from policyforest._support.spaces import bounds, require_actions, require_observations
 from policyforest.data.delay import DelaySearch, find_delay
-from policyforest.data.signal_options import SignalOptions, make_signals
+from policyforest.data.signal_options import SignalOptions, make_signals, with_outside_columns
 from policyforest.data.stacking import stacked_box, stacked_space
 from policyforest.data.transitions import Transitions
 from policyforest.environments.collection import collect
@@ -59,9 +59,8 @@ class SignalTask(gym.Wrapper[Any, Any, Any, Any]):
         limits, periodic = stacked_box(empty, signals)
         self.observation_space = stacked_space(limits)
         self.state_limits, self.periodic = limits, periodic
-        exogenous = tuple(options["exogenous"]) if "exogenous" in options else told.exogenous
         names: dict[str, Any] = {"state_names": signals.state_names, "action_names": signals.actions}
-        self.plant = replace(told, **names, signals=signals, delay=delay, exogenous=exogenous)
+        self.plant = replace(with_outside_columns(told, options), **names, signals=signals, delay=delay)
         """What learners use exactly, signals included"""
         self.n_filling = 0
         """Steps that were taken while the history filled"""

@@ -18,6 +18,7 @@ import numpy as np
 from policyforest._support.arguments import Floats
 from policyforest.learning.dynamics.dynamics_model import DynamicsModel
 from policyforest.learning.dynamics.focus import focused
+from policyforest.learning.dynamics.structure import late_but_measured
 from policyforest.learning.fitted_policy import FittedPolicyForest
 from policyforest.learning.fitted_q import FittedQIteration
 from policyforest.learning.improvement.gain_improvement import GainImprovement
@@ -118,7 +119,7 @@ class Contest:
         if self.baseline is not None:
             found["baseline"] = self.baseline
         regulator = linear_quadratic_policy(self.data, self.discount)
-        if regulator is not None and self.data.plant.delay > 0 and self._measured:
+        if regulator is not None and late_but_measured(self.data):
             self.tell("searching for a linear law")
             steps = 3 * rollout_steps(self.discount)
             found["linear"] = LinearSearch(self.rollouts, self.starts, steps, self.seed).run(regulator)
@@ -131,13 +132,6 @@ class Contest:
             found["fpf-pwl"] = FittedPolicyForest(random_state=self.seed, n_jobs=self.n_jobs).fit(q)
             found[GREEDY] = q.policy()
         return found
-
-    @property
-    def _measured(self) -> bool:
-        """Whether the state is what is measured now. With more rows, part of it is hidden: then residuals depend on
-        each other, the model takes them for more noise than there is, and a search finds gains that are too high."""
-        signals = self.data.plant.signals
-        return signals is None or signals.history == 1
 
     def _focus(self, policy: Any) -> None:
         """Fits the model again for the states that a policy visits."""

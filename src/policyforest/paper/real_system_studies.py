@@ -1,6 +1,6 @@
 """Real systems: commands that act late, speeds that are not measured, a controller that is there, known rewards, C.
 
-What a cell of each study computes. Seeds begin at 2000, with late commands at 3000: no setting was chosen on them.
+What a cell of each study computes. Seeds begin at 2000, with late commands at 4000: no setting was chosen on them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from policyforest.paper.studies import Study
 from policyforest.policy.baseline import NoisyBaseline, as_baseline
 from policyforest.policy.policy import Policy
 
-FIRST_SEED, FIRST_LATE_SEED = 2_000, 3_000
+FIRST_SEED, FIRST_LATE_SEED = 2_000, 4_000
 PENDULUM, DISCOUNT = "policyforest/InvertedPendulum6kg-v0", 0.95
 EPISODES = 10
 """Episodes of an evaluation"""

@@ -19,7 +19,7 @@ from policyforest.learning.dynamics.dynamics_model import GOOD_SCORE, DynamicsMo
 from policyforest.learning.dynamics.ends import fit_end
 from policyforest.learning.dynamics.noise import observed_noise
 from policyforest.learning.dynamics.regression import ModelInputs, OutputKind
-from policyforest.learning.dynamics.structure import Structure, find_structure, without_pending
+from policyforest.learning.dynamics.structure import Structure, find_structure, late_but_measured, without_pending
 
 # The variance of squared errors of larger numbers could overflow.
 LARGEST = 1e70
@@ -87,7 +87,7 @@ class DynamicsForest:
         tried, late = [], without_pending(structure, data)
         for each in [late] if late is structure else [late, structure]:
             inputs = _inputs(data, each)
-            how: dict[str, Any] = {"kernels": self.kernels, "shrunk": data.plant.delay > 0}
+            how: dict[str, Any] = {"kernels": self.kernels, "shrunk": late_but_measured(data)}
             choices = [choose(inputs, y, held_out, seed + 2 + j, self.n_jobs, **how) for j, y in enumerate(targets.T)]
             tried.append((each, inputs, choices))
         first, whole = tried[0], tried[-1]

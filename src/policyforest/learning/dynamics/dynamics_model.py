@@ -201,6 +201,7 @@ class DynamicsModel:
         """What is known of history and actuators, exactly."""
         signals = self.transitions.plant.signals
         if signals is None:
+            model.set_signals(np.empty((0, 8)), [], list(self.structure.copies))
             return
         box = bounds(self.transitions.action_space)
         rows = np.empty((0, 8)) if signals.actuators.idle else signals.actuators.table(box)

@@ -19,6 +19,7 @@ from policyforest.data.transitions import Transitions
 from policyforest.learning.dynamics.choice import HeldOut, choose
 from policyforest.learning.dynamics.dynamics_model import DynamicsModel
 from policyforest.learning.dynamics.noise import observed_noise
+from policyforest.learning.dynamics.structure import late_but_measured
 
 # The box of visited states leaves out this part of them on each side, and is widened by this part of its width.
 OUTLIERS, WIDENED = 0.005, 0.5
@@ -36,7 +37,7 @@ def focused(model: DynamicsModel, visited: Floats) -> DynamicsModel:
         return model
     inputs = replace(model.inputs, weights=np.where(near, 1.0, FAR))
     held_out = HeldOut.of(data.episodes, model.seed)
-    choices, judged, late = [], near.astype(np.float64), data.plant.delay > 0
+    choices, judged, late = [], near.astype(np.float64), late_but_measured(data)
     for j, choice in enumerate(model.choices):
         drawn = j < len(model.structure.plain) and model.structure.plain[j] in model.exogenous
         y = model.targets[:, j]

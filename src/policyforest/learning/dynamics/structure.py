@@ -49,6 +49,13 @@ class Structure:
         return [*self.inputs, *(n_states + j for j in range(n_actions) if self.commands_act)]
 
 
+def late_but_measured(data: Transitions) -> bool:
+    """Whether commands act late on a system whose state is what is measured now. With more rows of history part of the
+    state is hidden: then residuals depend on each other, and are no noise whose bounds could be used."""
+    signals = data.plant.signals
+    return data.plant.delay > 0 and signals is not None and signals.history == 1
+
+
 def without_pending(structure: Structure, data: Transitions) -> Structure:
     """The structure of a system whose commands act `plant.delay` steps late: the newer ones do not matter yet."""
     signals, m = data.plant.signals, data.actions.shape[1]
@@ -65,6 +72,8 @@ def find_structure(data: Transitions, seed: int, exogenous: tuple[int, ...] = ()
     states = np.concatenate([data.states, data.next_states[~data.terminals]])
     n = states.shape[1]
     copied = {} if data.plant.signals is None else data.plant.signals.shift()
+    names = data.plant.state_names
+    copied |= {names.index(name): names.index(source) for name, source in data.plant.follows}
     circles = _circles(states, {*data.periodic, *exogenous, *copied})
     on_circles = {d for i, j, _ in circles for d in (i, j)}
     relations: list[StateRelation] = []

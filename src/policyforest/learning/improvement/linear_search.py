@@ -20,7 +20,7 @@ from policyforest.policy.policy import Policy
 # late, five seeds: returns of -761 in the mean with members of other kinds among them, -693 without.)
 MEMBERS = range(0, 24, 2)
 # Each member sees gains that differ from those of the law by up to this part: no law must be at the edge of falling.
-MARGIN = 0.05
+MARGIN = 0.1
 STATES = 150
 ITERATIONS, ELITE = 10, 0.25
 # Laws of a round are drawn within this part of each gain at first, and at least within this part of what fills the
