@@ -22,6 +22,7 @@ from policyforest.export.emulators import (
     Target,
     build,
     exported,
+    exported_controller,
     flash_bytes,
     ram_bytes,
     run,
@@ -100,6 +101,25 @@ def pendulum() -> pf.Policy:
     policy = Learner("fpf-pwl", PENDULUM, seed=0, n_jobs=-1).fit(data).policy
     assert isinstance(policy, pf.Policy)
     return policy
+
+
+def test_a_controller_with_history_filter_and_rate_limit_steps_as_in_python(tmp_path: Path) -> None:
+    require(CORTEX_M4F)
+    data = pf.collect(
+        PENDULUM, episodes=20, seed=0, history=2, delay=2, max_rate=8.0, period=0.1, derive=["f = ema(omega, 0.3)"]
+    )
+    forest = pf.grow_forest(data.states, 90 * data.states[:, 0] + 20 * data.states[:, 2], n_estimators=4)
+    policy = pf.Policy((forest,), data.observation_space, data.action_space, signals=data.plant.signals)
+    policy.export_c(tmp_path / "c", "float32")
+    rows = np.random.default_rng(0).uniform(-0.5, 0.5, (60, 2))
+    contender = exported_controller(tmp_path / "c")
+    trial = run(CORTEX_M4F, build(CORTEX_M4F, contender, rows, tmp_path / "build"), contender)
+    python = policy.astype("float32").controller()
+    python.reset()
+    assert trial.actions.tobytes() == np.array([python.step(row.astype(np.float32)) for row in rows]).tobytes()
+    policy.with_signals(None).export_c(tmp_path / "plain", "float32")
+    with pytest.raises(ValueError, match="holds a policy without history, must hold one with policy_step"):
+        exported_controller(tmp_path / "plain")
 
 
 def test_the_pendulum_s_tree_fits_an_atmega_and_acts_in_a_millisecond(pendulum: pf.Policy, tmp_path: Path) -> None:

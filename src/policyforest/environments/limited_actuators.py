@@ -55,4 +55,6 @@ class DelayedActions(gym.Wrapper[Any, Any, Any, Any]):
     def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
         """Steps the environment with the command that is due."""
         self._pending.append(np.array(action))
-        return super().step(self._pending.pop(0))
+        observation, reward, terminated, truncated, info = super().step(self._pending.pop(0))
+        # What actuators inside made of the command that is due now is not what becomes of this one.
+        return observation, reward, terminated, truncated, {k: v for k, v in info.items() if k != "applied"}

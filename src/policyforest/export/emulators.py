@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +127,22 @@ def exported(directory: Path, name: str = "policy") -> Contender:
     declaration = f'#include "{name}.h"'
     sources = (directory / f"{name}.c",)
     return Contender(sources, declaration, f"{name}_act", real, number("STATES"), number("ACTIONS"), (directory,))
+
+
+def exported_controller(directory: Path, name: str = "policy") -> Contender:
+    """The same with a history: each call is a control step of one episode, and gets what is measured."""
+    whole = exported(directory, name)
+    header = (directory / f"{name}.h").read_text(encoding="utf-8")
+    mark = f"#define {name.upper()}_MEASURED "
+    if mark not in header:
+        raise ValueError(f"directory: {directory} holds a policy without history, must hold one with {name}_step")
+    step = (
+        f"static void trial_step(const {name}_real *observation, {name}_real *action)\n{{\n"
+        f"  static int begun = 0;\n  if (!begun) {name}_reset();\n  begun = 1;\n"
+        f"  {name}_step(observation, action);\n}}"
+    )
+    measured = int(header.split(mark)[1].split()[0])
+    return replace(whole, header=f"{whole.header}\n{step}", function="trial_step", n_states=measured)
 
 
 def build(target: Target, contender: Contender, states: NDArray[Any], folder: Path, optimise: str = "-Os") -> Path:
