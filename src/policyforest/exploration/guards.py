@@ -33,11 +33,14 @@ def stacked_system(system: Explorable, options: SignalOptions, guard: NoisyBasel
 
 def fitted_guard(guard: NoisyBaseline | None, problem: Problem) -> NoisyBaseline | None:
     """The guard for the states of a problem: itself, or acting on what is measured of them."""
-    if guard is None or guard.baseline.observation_space.shape == problem.observation_space.shape:
-        return guard
+    if guard is None:
+        return None
     signals = problem.plant.signals
     n_seen = guard.baseline.observation_space.shape[0]
-    if signals is None or len(signals.measured) != n_seen:
+    measures = signals is not None and len(signals.measured) == n_seen
+    if not measures and n_seen == problem.observation_space.shape[0]:
+        return guard
+    if signals is None or not measures:
         has, wanted = problem.observation_space.shape[0], n_seen
         raise ValueError(f"guard: its controller observes {wanted} numbers, must observe the {has} of the states")
     hidden = [name for name in signals.measured if name not in signals.channel_names]

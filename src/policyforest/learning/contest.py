@@ -2,8 +2,8 @@
 
 Candidates are the best constant action, the linear-quadratic regulator, a Fitted Policy Forest and the Q function's own
 policy where a Q forest can carry the values, the best linear law in the model where commands act late, and a controller
-that is given. The best of them is improved in a model that is fitted again for the states it visits: by trajectories, by
-the gains of a linear law, by rollouts, whichever first finds something that pays. All are compared on members of the
+that is given. The best of them is improved in a model that is fitted again for the states it visits: by trajectories,
+by the gains of a linear law, by rollouts, whichever first finds something that pays. All are compared on members of the
 ensemble that none of them was made with.
 """
 
@@ -155,6 +155,8 @@ class Contest:
             (f"improving the gains of {start}", GainImprovement(self.discount, **how)),
             (f"improving {start} by rollouts", RolloutImprovement(self.discount, n_members=MEMBERS, **how)),
         ):
+            if isinstance(improver, GainImprovement) and self.data.plant.delay > 0:
+                continue  # the gains were searched already, or part of the state is hidden (see `late_but_measured`)
             self.tell(what)
             made = improver.improve(self.model, policies[start], self.rollouts)
             if not made.improved:
