@@ -112,14 +112,16 @@ class Transitions:
             _require_shape(name, getattr(self, name), (n,))
         set_field("episodes", _whole_numbers("episodes", self._runs() if episodes is None else episodes))
         _require_shape("episodes", self.episodes, (n,))
-        limits = bounds(self.observation_space) if state_limits is None else state_limits
-        set_field("state_limits", _frozen(box_array("state_limits", limits, n_state)))
-        self._set_plant(periodic, plant, n_lost)
+        self._set_plant(state_limits, periodic, plant, n_lost)
         self._check_ranges(outside)
         if signals:
             vars(self).update(vars(self.with_signals(**signals)))
 
-    def _set_plant(self, periodic: Periodic | None, plant: Plant | None, n_lost: int) -> None:
+    def _set_plant(
+        self, state_limits: npt.ArrayLike | None, periodic: Periodic | None, plant: Plant | None, n_lost: int
+    ) -> None:
+        limits = bounds(self.observation_space) if state_limits is None else state_limits
+        object.__setattr__(self, "state_limits", _frozen(box_array("state_limits", limits, self.states.shape[1])))
         object.__setattr__(self, "periodic", _angles(periodic or {}, self.states.shape[1]))
         known = (plant or Plant()).named(self.states.shape[1], self.actions.shape[1])
         object.__setattr__(self, "plant", known)
