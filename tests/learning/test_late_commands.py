@@ -13,8 +13,8 @@ from policyforest.learning.improvement.rollouts import ModelRollouts
 PENDULUM = "policyforest/InvertedPendulum6kg-v0"
 
 
-def late_pendulum(delay, episodes=60, **options):
-    return pf.collect(pf.DelayedActions(gym.make(PENDULUM), delay), episodes=episodes, seed=0, **options)
+def late_pendulum(steps, episodes=60, **options):
+    return pf.collect(pf.DelayedActions(gym.make(PENDULUM), steps), episodes=episodes, seed=0, **options)
 
 
 @pytest.fixture(scope="module")
