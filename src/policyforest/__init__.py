@@ -36,6 +36,7 @@ from policyforest.learning.dynamics.dynamics_model import DynamicsModel, Resampl
 from policyforest.learning.fitted_policy import FittedPolicyForest
 from policyforest.learning.fitted_q import FittedQIteration
 from policyforest.learning.improvement.gain_improvement import GainImprovement
+from policyforest.learning.improvement.grid_planning import GridPlan, GridPlanning
 from policyforest.learning.improvement.policy_search import Improvement, ImprovementRound
 from policyforest.learning.improvement.rollout_improvement import RolloutImprovement
 from policyforest.learning.improvement.trajectory_improvement import TrajectoryImprovement
@@ -79,6 +80,8 @@ __all__ = [
     "Forest",
     "GainImprovement",
     "GreedyPolicy",
+    "GridPlan",
+    "GridPlanning",
     "Improvement",
     "ImprovementRound",
     "KnownTask",

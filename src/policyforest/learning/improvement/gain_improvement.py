@@ -27,7 +27,7 @@ from policyforest.learning.improvement.policy_search import (
     PolicySearch,
 )
 from policyforest.learning.improvement.rollouts import checked_actions
-from policyforest.learning.improvement.simple_policies import make_policy, one_leaf
+from policyforest.learning.improvement.simple_policies import constant_policy, make_policy, middle_action, one_leaf
 from policyforest.policy.policy import Policy
 
 # A simplex search in more dimensions takes too many rollouts.
@@ -60,6 +60,8 @@ class _GainRounds(PolicySearch):
         self.judged = np.concatenate([self.draw_starts(half), there])
         law = _LinearLaw.nearest(visited, checked_actions(policy, visited, len(self.box)))
         value = float(self.judge(policy, 7).mean())
+        if not self._within_reach(law, value):
+            return Improvement(policy, False, 0.0, ())
         found = self._search(law)
         candidate, judged = self._policy(found), float(self.judge(self._policy(found), 7).mean())
         gain = self._worth(found) - self._worth(law)
@@ -67,6 +69,12 @@ class _GainRounds(PolicySearch):
         if self.how.callback is not None:
             self.how.callback(made)
         return self.result(policy, candidate if made.taken else policy, (made,))
+
+    def _within_reach(self, law: _LinearLaw, value: float) -> bool:
+        """Whether the law keeps half of what the policy gains over doing nothing: else no gains will replace it."""
+        nothing = float(self.judge(constant_policy(self.data, middle_action(self.data)), 7).mean())
+        kept = float(self.judge(self._policy(law), 7).mean()) - nothing
+        return kept > 0.5 * (value - nothing)
 
     def _visited(self, policy: Any) -> Floats:
         passed = [

@@ -142,7 +142,7 @@ class TrajectorySearch:
     def _step(self, states: Floats, actions: Floats) -> tuple[Floats, Floats, Floats]:
         native = self.rollouts.member(self.member)
         states, actions = np.ascontiguousarray(states), np.ascontiguousarray(actions)
-        ahead, rewards, chance, paid = self.rollouts._step(native, states, actions, None)
+        ahead, rewards, chance, paid = self.rollouts.step(native, states, actions, None)
         return ahead, (1.0 - chance) * rewards + chance * paid, 1.0 - chance
 
     def _difference(self, first: Floats, second: Floats) -> Floats:

@@ -108,7 +108,7 @@ class ModelRollouts:
                 actions = actions if noise is None else actions + noise[rows, drawn]
                 actions = np.ascontiguousarray(np.clip(actions, box[:, 0], box[:, 1]))
             residuals = np.ascontiguousarray(draws[rows, t]) if self.noisy else None
-            here, rewards, chance, paid = self._step(native, here, actions, residuals)
+            here, rewards, chance, paid = self.step(native, here, actions, residuals)
             earned = (1.0 - chance) * rewards + chance * paid
             values[rows] += weight * weights[rows] * earned
             weight *= self.discount  # a power would differ from the core in its last bits
@@ -129,7 +129,7 @@ class ModelRollouts:
         noise: Floats = size * (high - low) * draws.reshape(len(streams), n_steps, len(low))
         return noise
 
-    def _step(
+    def step(
         self, native: _core.LearnedModel, states: Floats, actions: Floats, residuals: Streams | None
     ) -> tuple[Floats, Floats, Floats, Floats]:
         known_reward, known_terminal = self.model.known_reward, self.model.known_terminal

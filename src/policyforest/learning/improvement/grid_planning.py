@@ -1,0 +1,206 @@
+"""Dynamic programming on a grid of states of a learned model, for systems of few dimensions.
+
+The states of the grid span the data. Every action of a second grid is tried in each of them, with noise of the data and
+in several members of the model's ensemble, once; what the steps earn and where they lead is kept. Modified policy
+iteration (Puterman and Shin, 1978) then solves
+
+    V(s) = max_a  E[ r + gamma V(s') ],
+
+with V linear between the states of the grid. A policy forest is regressed on the best actions. All states are planned
+for at once, so that detours are found that trajectories and rollouts from a poor policy miss; the number of states
+grows exponentially with the dimensions, so that it ends at three. An angle that the state holds as sine and cosine
+counts as one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from policyforest._support.arguments import Floats, real_number, seed_number, whole_number
+from policyforest._support.blas import one_blas_thread
+from policyforest._support.spaces import bounds
+from policyforest.learning.dynamics.dynamics_model import DynamicsModel
+from policyforest.learning.improvement.policy_search import PolicySearch, rollout_steps
+from policyforest.learning.improvement.rollouts import ModelRollouts
+from policyforest.learning.improvement.state_grid import StateGrid
+from policyforest.policy.policy import Policy
+
+# States of the grid along each axis, by the number of axes; and actions along each dimension, by their number.
+STATES = {1: 201, 2: 81, 3: 25}
+ACTIONS = {1: 17, 2: 7}
+# Axes and actions in all: more take too much memory.
+DIMENSIONS = 4
+# Noise: so many residuals of the model.
+NOISE = 8
+# Improvements of the policy at most, and sweeps of its values after each; it ends when values change by less than this
+# part of their spread.
+IMPROVEMENTS, SWEEPS, SETTLED = 60, 30, 1e-3
+# The best action is searched between the tried ones, by halving their distance so often.
+HALVINGS = 4
+# Leaf sizes of the policies that are tried, as parts of the states.
+LEAF_SHARES = (0.01, 0.003, 0.001)
+# Rows of model steps at a time: memory stays bounded.
+ROWS = 200_000
+
+
+@dataclass(frozen=True)
+class GridPlan:
+    """Values and best actions at the states of a grid."""
+
+    states: Floats
+    values: Floats
+    actions: Floats
+    weights: Floats
+    """How much the action matters: the standard deviation of Q over the actions that were tried"""
+
+
+@dataclass(frozen=True)
+class GridPlanning:
+    """Plans by dynamic programming on a grid of a learned model's states; `fit(model)` returns a policy.
+
+    It is for systems with at most three dimensions of state, two of action, and four in all.
+
+    Args:
+        discount: gamma, in [0, 1).
+        n_members: Members of the model's ensemble.
+        n_estimators: Trees of the policy's forests.
+        random_state: The seed.
+        n_jobs: Threads; the result does not depend on them.
+    """
+
+    discount: float = 0.98
+    n_members: int = 4
+    n_estimators: int = 16
+    random_state: int | np.random.Generator | None = 0
+    n_jobs: int | None = 1
+
+    method = "grid-planning"
+
+    def __post_init__(self) -> None:
+        real_number("discount", self.discount, at_least=0.0, below=1.0)
+        whole_number("n_members", self.n_members, at_least=1)
+        whole_number("n_estimators", self.n_estimators, at_least=1)
+
+    @property
+    def n_steps(self) -> int:
+        """T, the steps over which a reward matters; policies are judged over twice that."""
+        return rollout_steps(self.discount)
+
+    @staticmethod
+    def fits(model: DynamicsModel) -> bool:
+        """Whether a grid of the model's states and actions is small enough."""
+        return _grid(model) is not None
+
+    def plan(self, model: DynamicsModel, rollouts: ModelRollouts | None = None) -> GridPlan:
+        """Values and actions; `rollouts` of the same model share its compiled members."""
+        if not isinstance(model, DynamicsModel):
+            raise TypeError(f"model: is {model!r}, must be a DynamicsModel, which DynamicsForest.fit returns")
+        grid = _grid(model)
+        if grid is None:
+            n, m = model.transitions.states.shape[1], model.transitions.actions.shape[1]
+            raise ValueError(
+                f"model: has {n} dimensions of state and {m} of action, must have at most {max(STATES)} of state, "
+                f"{max(ACTIONS)} of action and {DIMENSIONS} in all, none computed from others or a late command"
+            )
+        shared = ModelRollouts(model, self.discount, self.n_members, self.n_jobs) if rollouts is None else rollouts
+        return _GridValues(shared, grid, self.n_members).solve()
+
+    @one_blas_thread
+    def fit(self, model: DynamicsModel, rollouts: ModelRollouts | None = None) -> Policy:
+        """The policy that does best in the model, of those regressed on the plan."""
+        shared = ModelRollouts(model, self.discount, self.n_members, self.n_jobs) if rollouts is None else rollouts
+        plan = self.plan(model, shared)
+        search = PolicySearch(self, model, shared, seed_number("random_state", self.random_state))
+        search.method = self.method
+        mean = plan.weights.mean()
+        weights = plan.weights / mean if mean > 0 else np.ones_like(plan.weights)
+        columns = np.repeat(weights[:, None], plan.actions.shape[1], axis=1)
+        tried = []
+        for share, weighted in product(LEAF_SHARES, (columns, None)):
+            policy = search.fit(plan.states, plan.actions, share, 1, weighted)
+            tried.append((float(search.judge(policy, 7).mean()), policy))
+        return max(tried, key=lambda row: row[0])[1]
+
+
+def _grid(model: DynamicsModel) -> StateGrid | None:
+    grid, n_actions = StateGrid.of(model, STATES), model.transitions.actions.shape[1]
+    small = grid is not None and n_actions in ACTIONS and len(grid.axes) + n_actions <= DIMENSIONS
+    return grid if small else None
+
+
+class _GridValues:
+    """The steps of all actions at the states of a grid, and the values that follow from them."""
+
+    def __init__(self, rollouts: ModelRollouts, grid: StateGrid, n_members: int) -> None:
+        self.rollouts, self.grid, self.n_members = rollouts, grid, n_members
+        box = bounds(rollouts.model.transitions.action_space)
+        axes = [np.linspace(low, high, ACTIONS[len(box)]) for low, high in box]
+        self.box, self.apart = box, np.array([axis[1] - axis[0] for axis in axes])
+        self.tried = np.array(list(product(*axes)))
+        self.noise = _quantiles(rollouts.model.residuals, NOISE)
+
+    def solve(self) -> GridPlan:
+        states, gamma = self.grid.states, self.rollouts.discount
+        n, k = len(states), len(self.tried)
+        rewards, corners, shares = self._steps(np.repeat(states, k, axis=0), np.tile(self.tried, (n, 1)))
+        rewards, corners, shares = rewards.reshape(n, k), corners.reshape(n, k, -1), shares.reshape(n, k, -1)
+        values, rows = np.zeros(n), np.arange(n)
+        for _ in range(IMPROVEMENTS):
+            q = rewards + gamma * np.einsum("nkc,nkc->nk", values[corners], shares)
+            best = q.argmax(axis=1)
+            change = float(np.abs(q[rows, best] - values).max())
+            values = q[rows, best]
+            if change <= SETTLED * float(values.std()):
+                break
+            earned, ahead, share = rewards[rows, best], corners[rows, best], shares[rows, best]
+            for _ in range(SWEEPS):
+                values = earned + gamma * np.einsum("nc,nc->n", values[ahead], share)
+        actions = self._between(values, self.tried[best], q[rows, best])
+        return GridPlan(states, values, actions, q.std(axis=1))
+
+    def _steps(self, states: Floats, actions: Floats) -> tuple[Floats, NDArray[np.int32], Floats]:
+        """Of each row: the mean reward, the corners of the cells that it leads to, and the chance of each of them."""
+        parts = [self._some_steps(states[i : i + ROWS], actions[i : i + ROWS]) for i in range(0, len(states), ROWS)]
+        rewards, corners, shares = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return rewards, corners, shares
+
+    def _some_steps(self, states: Floats, actions: Floats) -> tuple[Floats, NDArray[np.int32], Floats]:
+        earned, corners, shares = np.zeros(len(states)), [], []
+        for b, residual in enumerate(self.noise):
+            rows = np.full(len(states), residual, dtype=np.uint32)
+            member = self.rollouts.member(b % self.n_members)
+            ahead, rewards, chance, paid = self.rollouts.step(member, states, actions, rows)
+            earned += ((1.0 - chance) * rewards + chance * paid) / len(self.noise)
+            where, share = self.grid.corners(ahead)
+            corners.append(where)
+            shares.append(share * ((1.0 - chance) / len(self.noise))[:, None])
+        return earned, np.concatenate(corners, axis=1), np.concatenate(shares, axis=1)
+
+    def _between(self, values: Floats, actions: Floats, worth: Floats) -> Floats:
+        """Better actions between those that were tried, one dimension after the other."""
+        low, high = self.box.T
+        for halving, j in product(range(1, HALVINGS + 1), range(len(self.apart))):
+            for side in (-1.0, 1.0):
+                moved = actions.copy()
+                moved[:, j] = np.clip(moved[:, j] + side * self.apart[j] / 2**halving, low[j], high[j])
+                rewards, corners, shares = self._steps(self.grid.states, moved)
+                found = rewards + self.rollouts.discount * np.einsum("nc,nc->n", values[corners], shares)
+                better = found > worth
+                actions, worth = np.where(better[:, None], moved, actions), np.where(better, found, worth)
+        return actions
+
+
+def _quantiles(residuals: Floats, number: int) -> NDArray[np.intp]:
+    """Rows of residuals at evenly spaced quantiles along their main direction: few stand for all."""
+    if len(residuals) <= number:
+        return np.arange(len(residuals))
+    spread = residuals.std(axis=0)
+    scaled = (residuals - residuals.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    main = np.linalg.eigh(scaled.T @ scaled)[1][:, -1]
+    order = np.argsort(scaled @ main, kind="stable")
+    found: NDArray[np.intp] = order[((np.arange(number) + 0.5) / number * len(order)).astype(np.intp)]
+    return found
