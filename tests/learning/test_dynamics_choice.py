@@ -108,3 +108,36 @@ def test_r_squared_of_a_constant_is_1_where_it_is_hit_and_0_else():
     assert r_squared(np.zeros(3), np.full(3, 5.0)) == 1.0
     assert r_squared(np.ones(3), np.full(3, 5.0)) == 0.0
     assert r_squared(np.array([1.0, -1.0]), np.array([2.0, -2.0])) == 0.75
+
+
+def stopped(n=1500):
+    """A linear law that a stop breaks for one of twelve samples."""
+    x = inputs(n).rows
+    free = x @ [1.0, -2.0, 0.5]
+    return np.where(x[:, 0] > 1.67, -8.0, free), x, free
+
+
+def test_a_law_that_most_samples_obey_is_found_exactly_and_its_exceptions_get_a_forest():
+    y, x, free = stopped()
+    choice = chosen(y, inputs(len(y)))
+    assert str(choice.kind).startswith("robust linear + forest")
+    fitted = fit_output(choice.kind, inputs(len(y)), y, np.arange(len(y)), n_estimators=25, seed=0, n_jobs=1)
+    found = predict(fitted, inputs(len(y)), x)
+    away = x[:, 0] < 1.2
+    np.testing.assert_allclose(found[away], free[away], atol=1e-6)
+    at_stop = x[:, 0] > 1.9
+    np.testing.assert_allclose(found[at_stop], y[at_stop], atol=1.0)
+
+
+def test_least_squares_would_miss_that_law_everywhere():
+    y, x, free = stopped()
+    fitted = fit_output(OutputKind("linear"), inputs(len(y)), y, np.arange(len(y)), n_estimators=1, seed=0, n_jobs=1)
+    away = x[:, 0] < 1.2
+    assert np.median(np.abs(predict(fitted, inputs(len(y)), x) - free)[away]) > 0.05
+
+
+@pytest.mark.parametrize("heavy", [False, True])
+def test_noise_is_not_taken_for_exceptions(heavy):
+    x = inputs(1500).rows
+    spread = np.random.default_rng(4).standard_t(3, 1500) if heavy else noise(1500)
+    assert not chosen(x @ [1.0, -2.0, 0.5] + 0.3 * spread, inputs(1500)).kind.robust

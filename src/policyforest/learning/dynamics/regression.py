@@ -38,21 +38,24 @@ POWERS = ((8.0, 1.95), (4.0, 2.25))
 LARGEST_RESIDUAL = 1.8
 # Reweighted least squares: steps in which the power rises, and steps after that.
 STEPS_UP, STEPS_THERE = 13, 20
+# The Cauchy loss: its scale, in medians of the residuals, and the steps of its reweighted least squares.
+CAUCHY, ROBUST_STEPS = 3.5, 20
 
 
 class OutputKind(NamedTuple):
     """What an output is made of; `leaf`: samples per leaf divided by the coefficients of a leaf, None: no forest. The
     base "kernel" is a linear function and a Gaussian process. `shrink`: the ridge of the coefficients of products, as a
-    part of the number of samples."""
+    part of the number of samples. `robust`: the base is fitted to what most samples obey, and ignores the others."""
 
     base: Base
     leaf: int | None = None
     shrink: float = RIDGE
+    robust: bool = False
 
     def __str__(self) -> str:
         forest = "" if self.leaf is None else f"forest (leaf {self.leaf})"
         shrunk = "" if self.shrink == RIDGE else f" (shrunk by {self.shrink:g})"
-        base = "" if self.base == "none" else self.base + shrunk
+        base = "" if self.base == "none" else ("robust " if self.robust else "") + self.base + shrunk
         return " + ".join(part for part in (base, forest) if part) or "none"
 
 
@@ -182,6 +185,21 @@ def fitted_to_noise(
     return coefficients
 
 
+def fitted_to_most(features: Floats, y: Floats, weights: Floats | None, coefficients: Floats) -> Floats:
+    """Coefficients that most samples obey, from those of least squares: residuals count the less, the larger they are
+    (the Cauchy loss, by reweighted least squares). A stop, a contact or a limit, which few samples meet, changes least
+    squares everywhere; here it changes nothing."""
+    given = np.ones(len(y)) if weights is None else weights
+    smallest = 1e-9 * float(np.abs(y).mean())
+    for _ in range(ROBUST_STEPS):
+        missed = np.abs(y - features @ coefficients)
+        size = CAUCHY * float(np.median(missed)) + smallest
+        if size == 0.0:
+            break
+        coefficients = ridge(features, y, given / (1.0 + (missed / size) ** 2))
+    return coefficients
+
+
 def r_squared(missed: Floats, true: Floats) -> float:
     """1 - (mean square of what was missed) / variance; of a constant 1 where it was hit, else 0."""
     error, variance = float(np.mean(missed**2)), float(true.var())
@@ -208,17 +226,21 @@ def fit_output(
     coefficients = ridge(features, target, weights, kind.shrink, inputs.width)
     if kind.shrink != RIDGE:
         coefficients = fitted_to_noise(features, target, weights, kind.shrink, inputs.width, coefficients)
+    if kind.robust:
+        coefficients = fitted_to_most(features, target, weights, coefficients)
     if kind.base == "kernel":
         left = y - inputs.linear @ coefficients
         return FittedOutput(coefficients, None, fit_kernel(inputs.shape_of(y, seed), inputs.linear[:, 1:], left, rows))
     if kind.leaf is None:
         return FittedOutput(coefficients, None)
+    # What most samples do not show is not smooth: leaves are constant, and zero where nothing is missed.
+    per_leaf = 1 if kind.robust else inputs.width
     forest = grow_forest(
         inputs.rows[rows],
         target - features @ coefficients,
         n_estimators=n_estimators,
-        min_samples_leaf=max(2, min(inputs.width * kind.leaf, len(rows) // 2)),
-        leaf_model="linear",
+        min_samples_leaf=max(2, min(per_leaf * kind.leaf, len(rows) // 2)),
+        leaf_model="constant" if kind.robust else "linear",
         periodic=inputs.periodic or None,
         random_state=seed % 2**64,
         n_jobs=n_jobs,
