@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import gymnasium as gym
@@ -13,7 +14,7 @@ from test_planned_learning import DISCOUNT, Linear, cost, linear_samples, regula
 
 import policyforest as pf
 from policyforest.learning.improvement import grid_planning
-from policyforest.learning.improvement.grid_planning import NOISE, STATES, _quantiles
+from policyforest.learning.improvement.grid_planning import FINE, _quantiles
 from policyforest.learning.improvement.rollouts import ModelRollouts
 from policyforest.learning.improvement.state_grid import StateGrid
 
@@ -33,7 +34,7 @@ def pendulum_model() -> pf.DynamicsModel:
 @settings(max_examples=30, deadline=None)
 def test_between_states_of_the_grid_a_linear_function_is_met_exactly(linear_model: pf.DynamicsModel, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    grid = StateGrid.of(linear_model, STATES)
+    grid = FINE.grid(linear_model)
     assert grid is not None
     slope = rng.normal(size=2)
     states = rng.uniform(grid.states.min(axis=0), grid.states.max(axis=0), (50, 2))
@@ -44,7 +45,7 @@ def test_between_states_of_the_grid_a_linear_function_is_met_exactly(linear_mode
 
 
 def test_states_outside_of_the_grid_have_the_value_of_its_edge(linear_model: pf.DynamicsModel) -> None:
-    grid = StateGrid.of(linear_model, STATES)
+    grid = FINE.grid(linear_model)
     assert grid is not None
     where, shares = grid.corners(np.array([[1e9, -1e9]]))
     corner = (grid.states[where[0]] * shares[0][:, None]).sum(axis=0)
@@ -52,9 +53,9 @@ def test_states_outside_of_the_grid_have_the_value_of_its_edge(linear_model: pf.
 
 
 def test_an_angle_of_sine_and_cosine_is_one_axis_without_a_seam(pendulum_model: pf.DynamicsModel) -> None:
-    grid = StateGrid.of(pendulum_model, STATES)
+    grid = FINE.grid(pendulum_model)
     assert grid is not None
-    assert len(grid.states) == STATES[2] ** 2
+    assert len(grid.states) == FINE.states[2] ** 2
     np.testing.assert_allclose(np.hypot(grid.states[:, 0], grid.states[:, 1]), 1.0, atol=1e-6)
     angles = np.array([np.pi - 1e-6, -np.pi + 1e-6])
     where, shares = grid.corners(np.stack([np.cos(angles), np.sin(angles), [0.0, 0.0]], axis=1))
@@ -65,7 +66,7 @@ def test_an_angle_of_sine_and_cosine_is_one_axis_without_a_seam(pendulum_model: 
 
 def test_values_solve_the_bellman_equation(linear_model: pf.DynamicsModel, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each state anew, action after action, step after step."""
-    monkeypatch.setattr(grid_planning, "STATES", {2: 9})
+    monkeypatch.setattr(grid_planning, "FINE", replace(FINE, states={2: 9}))
     monkeypatch.setattr(grid_planning, "SETTLED", 1e-9)
     rollouts = ModelRollouts(linear_model, DISCOUNT, 4)
     plan = pf.GridPlanning(DISCOUNT).plan(linear_model, rollouts)
@@ -75,13 +76,13 @@ def test_values_solve_the_bellman_equation(linear_model: pf.DynamicsModel, monke
         worth = []
         for action in product(np.linspace(-2.0, 2.0, 7), repeat=2):
             total = 0.0
-            for b, residual in enumerate(_quantiles(linear_model.residuals, NOISE)):
+            for b, residual in enumerate(_quantiles(linear_model.residuals, FINE.noise)):
                 row = plan.states[i : i + 1], np.array([action]), np.array([residual], dtype=np.uint32)
                 ahead, reward, chance, paid = rollouts.member(b % 4).step(*row, True)
                 where, shares = grid.corners(ahead)
                 later = sum(plan.values[w] * s for w, s in zip(where[0], shares[0], strict=True))
                 total += float((1 - chance[0]) * (reward[0] + DISCOUNT * later) + chance[0] * paid[0])
-            worth.append(total / NOISE)
+            worth.append(total / FINE.noise)
         assert max(worth) == pytest.approx(plan.values[i], rel=1e-5, abs=1e-5)
 
 

@@ -2,8 +2,9 @@
 
 A plan is made when the samples have grown by a share since the last one, or when the last model did not predict the
 newest episode. The model is learned again, and candidates compete in it: the policies of earlier plans, the best
-constant action, the linear-quadratic regulator, and a policy from planned trajectories, which starts from the last
-plan's. The best is improved by rollouts where the model is quick enough.
+constant action, the linear-quadratic regulator, and a new plan: on a grid of states where these have few dimensions,
+else by trajectories, which start from the last plan's. What these do not keep is improved by rollouts where the model
+is quick enough.
 
 What the next episode teaches is part of the plan: its model does not charge for leaving the data (`EXPLORING`), so
 unknown regions promise what the model cannot exclude. Where nothing is better than a constant action, nothing that is
@@ -29,6 +30,8 @@ from policyforest.learning.dynamics.dynamics_forest import DynamicsForest
 from policyforest.learning.dynamics.dynamics_model import DynamicsModel
 from policyforest.learning.fitted_policy import FittedPolicyForest
 from policyforest.learning.fitted_q import FittedQIteration
+from policyforest.learning.improvement.grid_planning import GridPlanning
+from policyforest.learning.improvement.grid_policy import grid_policy
 from policyforest.learning.improvement.linear_quadratic import linear_quadratic_policy
 from policyforest.learning.improvement.policy_search import certainly_better
 from policyforest.learning.improvement.rollout_improvement import RolloutImprovement
@@ -182,6 +185,7 @@ class _Planning:
         self.how, self.task = how, task
         self.model = how.learn_model(task.samples, task.seed)
         self.judge = _EnsembleJudge(how, self.model, task.seed, LEAVING if task.final else EXPLORING)
+        self.on_grid = GridPlanning.fits(self.model) and not self.model.has_kernels
 
     def run(self) -> ModelPlan:
         with warnings.catch_warnings():
@@ -189,11 +193,11 @@ class _Planning:
             return self._run()
 
     def _run(self) -> ModelPlan:
-        planned = self._trajectories(0.0)
-        policies = self._candidates() | {"trajectories": planned.policy}
+        planned = self._planned(0.0)
+        policies = self._candidates() | {"grid" if self.on_grid else "trajectories": planned.policy}
         values = {name: self.judge.values(policy) for name, policy in policies.items()}
         best = max(values, key=lambda name: float(values[name].mean()))
-        if not (policies[best] is planned.policy and planned.kept):
+        if not self.on_grid and not (policies[best] is planned.policy and planned.kept):
             improved = self._improved(policies[best])
             if improved is not None:
                 policies["improved"], values["improved"] = improved, self.judge.values(improved)
@@ -203,12 +207,15 @@ class _Planning:
         useless = best in CONSTANTS or not certainly_better(gain) or float(gain.mean()) < self._negligible()
         sequence, explores = planned.sequence, useless and not self.task.final
         if explores:
-            novel = self._trajectories(self._novelty())
+            novel = self._planned(self._novelty())
             policies["novelty"], best, sequence = novel.policy, "novelty", novel.sequence
         worth = {name: float(value.mean()) for name, value in values.items()}
         return ModelPlan(policies[best], best, explores, sequence, self.model, worth, 0.0)
 
-    def _trajectories(self, novelty: float) -> TrajectoryPlan:
+    def _planned(self, novelty: float) -> TrajectoryPlan:
+        if self.on_grid:
+            members = [self.judge.simulation(b, novelty) for b in range(MEMBERS)]
+            return grid_policy(members, self.judge.judged, self.how.n_steps, self.task.seed, fine=self.task.final)
         return trajectory_policy(
             self.judge.simulation(0, novelty), self.judge.starts, self.how.n_steps, self.task.seed % 2**32,
             self.task.sequence, FINAL_ROUNDS if self.task.final else ROUNDS,
@@ -233,7 +240,7 @@ class _Planning:
         """Whether a Fitted Policy Forest competes, in few dimensions: where some end pays more than any other step,
         which a search of sequences hardly finds; and in the end, where episodes may begin where none began yet."""
         data = self.task.samples
-        if data.states.shape[1] + data.actions.shape[1] > Q_DIMENSIONS or data.actions.shape[1] > 1:
+        if self.on_grid or data.states.shape[1] + data.actions.shape[1] > Q_DIMENSIONS or data.actions.shape[1] > 1:
             return False
         ends = data.rewards[data.terminals]
         goal = len(ends) > 0 and float(ends.max()) > float(data.rewards[~data.terminals].max(initial=-np.inf))

@@ -1,10 +1,11 @@
 """The candidates for a policy, made and compared in a learned model.
 
-Candidates are the best constant action, the linear-quadratic regulator, a Fitted Policy Forest and the Q function's own
-policy where a Q forest can carry the values, dynamic programming on a grid of states of few dimensions, the best linear
-law in the model where commands act late, and a controller that is given. The best of them is improved in a model that
-is fitted again for the states it visits: by trajectories, by the gains of a linear law, by rollouts, whichever first
-finds something that pays. All are compared on members of the ensemble that none of them was made with.
+Candidates are the best constant action, the linear-quadratic regulator, dynamic programming on a grid of states of few
+dimensions, the best linear law in the model where commands act late, and a controller that is given; a Fitted Policy
+Forest and the Q function's own policy too, where a Q forest can carry the values, if noise matters or there is no grid.
+The best of them is improved in a model that is fitted again for the states it visits: by trajectories, by the gains of
+a linear law, by rollouts, whichever first finds something that pays. All are compared on members of the ensemble that
+none of them was made with. A regulator that is the best by its formula needs neither rivals nor improvement.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from policyforest._support.arguments import Floats
+from policyforest._support.spaces import bounds
 from policyforest.learning.dynamics.dynamics_model import DynamicsModel
 from policyforest.learning.dynamics.focus import focused
 from policyforest.learning.dynamics.structure import late_but_measured
@@ -33,7 +35,7 @@ from policyforest.learning.improvement.policy_search import (
     rollout_steps,
 )
 from policyforest.learning.improvement.rollout_improvement import RolloutImprovement
-from policyforest.learning.improvement.rollouts import ModelRollouts
+from policyforest.learning.improvement.rollouts import ModelRollouts, checked_actions
 from policyforest.learning.improvement.starts import best_constant
 from policyforest.learning.improvement.trajectory_improvement import TrajectoryImprovement
 
@@ -49,6 +51,8 @@ GREEDY = "q-greedy"
 # An improvement that gains less than this part of what the start policy gained over a constant action is not taken.
 # (Pendulum of 8 kg, eight seeds: gains of 0.01% in the model were losses of up to 17% in two of seven cases.)
 NEGLIGIBLE = 1e-3
+# A regulator may take this part of its actions at the limits of the action box, and so near to them.
+LIMIT = 0.01
 
 
 @dataclass(frozen=True)
@@ -101,6 +105,8 @@ class Contest:
         first = np.unique(self.data.episodes, return_index=True)[1]
         self.starts = self.data.states[first]
         self.n_steps = 2 * rollout_steps(discount)
+        self.solved = False
+        """Whether the regulator is the best policy of the model, by its formula"""
 
     def run(self) -> PlannedPolicy:
         """Makes the candidates, improves the best of them, and picks the winner."""
@@ -132,17 +138,37 @@ class Contest:
             found["linear"] = LinearSearch(self.rollouts, self.starts, steps, self.seed).run(regulator)
         elif regulator is not None:
             found["linear-quadratic"] = regulator
-        if self.data.states.shape[1] + self.data.actions.shape[1] <= Q_DIMENSIONS and self.data.actions.shape[1] == 1:
+            self.solved = self._solves(regulator)
+        if self.solved:
+            return found
+        planning = GridPlanning(self.discount, n_members=MEMBERS, random_state=self.seed, n_jobs=self.n_jobs)
+        if planning.fits(self.model):
+            self.tell("planning on a grid of states")
+            found["grid"] = planning.fit(self.model, self.rollouts)
+        dimensions = self.data.states.shape[1] + self.data.actions.shape[1]
+        few = dimensions <= Q_DIMENSIONS and self.data.actions.shape[1] == 1
+        if few and not ("grid" in found and self.model.is_quiet):
             self.tell("Fitted Q Iteration")
             learner = FittedQIteration(self.discount, resample=self.model, random_state=self.seed, n_jobs=self.n_jobs)
             q = learner.fit(self.data)
             found["fpf-pwl"] = FittedPolicyForest(random_state=self.seed, n_jobs=self.n_jobs).fit(q)
             found[GREEDY] = q.policy()
-        planning = GridPlanning(self.discount, n_members=MEMBERS, random_state=self.seed, n_jobs=self.n_jobs)
-        if planning.fits(self.model):
-            self.tell("planning on a grid of states")
-            found["grid"] = planning.fit(self.model, self.rollouts)
         return found
+
+    def _solves(self, regulator: Any) -> bool:
+        """Whether the model is linear with a quadratic reward, and the regulator stays away from ends, from the edge of
+        the data and from the limits of actions: then nothing is better in this model."""
+        if not self.model.is_linear_quadratic or self.baseline is not None:
+            return False
+        seed, box = self.seed + 5, bounds(self.data.action_space)
+        passed = self.rollouts.visited(
+            regulator, self.starts, n_steps=self.n_steps, seed=seed, member=0, action_noise=0.0
+        )
+        inner = np.concatenate([self.starts, passed])
+        actions, slack = checked_actions(regulator, inner, len(box)), LIMIT * (box[:, 1] - box[:, 0])
+        free = ((actions > box[:, 0] + slack) & (actions < box[:, 1] - slack)).all(axis=1)
+        lasted = len(passed) == self.n_steps * len(self.starts) and not self.model.edge(self.discount).left(inner).any()
+        return lasted and bool(free.mean() >= 1.0 - LIMIT)
 
     def _focus(self, policy: Any) -> None:
         """Fits the model again for the states that a policy visits."""
@@ -174,17 +200,21 @@ class Contest:
         return replace(made, policy=policies[start], improved=False)
 
     def _ways(self, start: str) -> list[tuple[str, ModelImprovement]]:
-        """How the start policy is improved. A plan on a grid is the best for all states already, but for its cells:
-        only where noise matters more than they do, a linear law is better."""
+        """How the start policy is improved. A plan on a grid is the best for all states already, but for its cells, and
+        the gains of a linear law matter where there is noise."""
+        if self.solved and start == "linear-quadratic":
+            return []
         how: dict[str, Any] = {"random_state": self.seed, "n_jobs": self.n_jobs}
-        gains = (f"improving the gains of {start}", GainImprovement(self.discount, **how))
-        if start == "grid":
-            return [gains]
         few = {**how, "n_members": MEMBERS}
-        ways = [(f"improving {start} by trajectories", TrajectoryImprovement(self.discount, **few)), gains]
-        if self.data.plant.delay > 0:  # the gains were searched already, or part of the state is hidden
-            ways.pop()
-        return [*ways, (f"improving {start} by rollouts", RolloutImprovement(self.discount, **few))]
+        ways: list[tuple[str, ModelImprovement]] = []
+        if start != "grid":
+            ways.append((f"improving {start} by trajectories", TrajectoryImprovement(self.discount, **few)))
+        # With late commands the gains were searched already, or part of the state is hidden.
+        if not self.model.is_quiet and self.data.plant.delay == 0:
+            ways.append((f"improving the gains of {start}", GainImprovement(self.discount, **how)))
+        if start != "grid":
+            ways.append((f"improving {start} by rollouts", RolloutImprovement(self.discount, **few)))
+        return ways
 
     def _values(self, policy: Any, states: Floats, first_member: int) -> Floats:
         members = range(first_member, first_member + MEMBERS)

@@ -26,7 +26,7 @@ from policyforest.paper.studies import Study
 
 FIRST_SEED = 1_000
 CART_POLE = "policyforest/CartPoleSwingUp-v0"
-ROD_REWARD = "-(abs(next_theta) / pi + (torque / 15)**2) - 50 * (abs(next_omega) > 10)"
+ROD_REWARD = "-(abs(next_theta) / pi + (u / 15)**2) - 50 * (abs(next_omega) > 10)"
 # A policy must hold the pole up at the end of five seconds: three are the episodes it learns from.
 BALANCE_STEPS, BALANCE_EPISODES = 100, 10
 

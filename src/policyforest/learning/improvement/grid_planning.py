@@ -14,7 +14,8 @@ counts as one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -29,22 +30,43 @@ from policyforest.learning.improvement.rollouts import ModelRollouts
 from policyforest.learning.improvement.state_grid import StateGrid
 from policyforest.policy.policy import Policy
 
-# States of the grid along each axis, by the number of axes; and actions along each dimension, by their number.
-STATES = {1: 201, 2: 81, 3: 25}
-ACTIONS = {1: 17, 2: 7}
 # Axes and actions in all: more take too much memory.
 DIMENSIONS = 4
-# Noise: so many residuals of the model.
-NOISE = 8
 # Improvements of the policy at most, and sweeps of its values after each; it ends when values change by less than this
 # part of their spread.
 IMPROVEMENTS, SWEEPS, SETTLED = 60, 30, 1e-3
-# The best action is searched between the tried ones, by halving their distance so often.
-HALVINGS = 4
 # Leaf sizes of the policies that are tried, as parts of the states.
 LEAF_SHARES = (0.01, 0.003, 0.001)
 # Rows of model steps at a time: memory stays bounded.
 ROWS = 200_000
+
+Step = Callable[[Floats, Floats, NDArray[np.uint32]], tuple[Floats, Floats, Floats]]
+"""From rows of states, actions and numbers of residuals to next states, what the steps earn and the chance that they
+do not end."""
+
+
+@dataclass(frozen=True)
+class GridSize:
+    """How fine a grid is."""
+
+    states: Mapping[int, int]
+    """Along each axis, by the number of axes"""
+    actions: Mapping[int, int]
+    """Along each dimension, by their number"""
+    noise: int
+    """Residuals of the model that stand for its noise"""
+    halvings: int
+    """The best action is searched between the tried ones, by halving their distance so often"""
+
+    def grid(self, model: DynamicsModel, beyond: float = 0.0) -> StateGrid | None:
+        """The grid of a model's states; None where it would be too large."""
+        grid, n_actions = StateGrid.of(model, self.states, beyond), model.transitions.actions.shape[1]
+        small = grid is not None and n_actions in self.actions and len(grid.axes) + n_actions <= DIMENSIONS
+        return grid if small else None
+
+
+FINE = GridSize({1: 201, 2: 81, 3: 25}, {1: 17, 2: 7}, noise=8, halvings=4)
+COARSE = GridSize({1: 101, 2: 41, 3: 17}, {1: 9, 2: 5}, noise=4, halvings=3)
 
 
 @dataclass(frozen=True)
@@ -93,21 +115,23 @@ class GridPlanning:
     @staticmethod
     def fits(model: DynamicsModel) -> bool:
         """Whether a grid of the model's states and actions is small enough."""
-        return _grid(model) is not None
+        return FINE.grid(model) is not None
 
     def plan(self, model: DynamicsModel, rollouts: ModelRollouts | None = None) -> GridPlan:
         """Values and actions; `rollouts` of the same model share its compiled members."""
         if not isinstance(model, DynamicsModel):
             raise TypeError(f"model: is {model!r}, must be a DynamicsModel, which DynamicsForest.fit returns")
-        grid = _grid(model)
+        grid = FINE.grid(model)
         if grid is None:
             n, m = model.transitions.states.shape[1], model.transitions.actions.shape[1]
             raise ValueError(
-                f"model: has {n} dimensions of state and {m} of action, must have at most {max(STATES)} of state, "
-                f"{max(ACTIONS)} of action and {DIMENSIONS} in all, none computed from others or a late command"
+                f"model: has {n} dimensions of state and {m} of action, must have at most {max(FINE.states)} of state, "
+                f"{max(FINE.actions)} of action and {DIMENSIONS} in all, none computed from others or a late command"
             )
         shared = ModelRollouts(model, self.discount, self.n_members, self.n_jobs) if rollouts is None else rollouts
-        return _GridValues(shared, grid, self.n_members).solve()
+        steps = [_rolled(shared, b) for b in range(self.n_members)]
+        size = replace(FINE, noise=self.n_members) if model.is_quiet else FINE
+        return solved(grid, steps, size, model, self.discount)
 
     @one_blas_thread
     def fit(self, model: DynamicsModel, rollouts: ModelRollouts | None = None) -> Policy:
@@ -126,25 +150,37 @@ class GridPlanning:
         return max(tried, key=lambda row: row[0])[1]
 
 
-def _grid(model: DynamicsModel) -> StateGrid | None:
-    grid, n_actions = StateGrid.of(model, STATES), model.transitions.actions.shape[1]
-    small = grid is not None and n_actions in ACTIONS and len(grid.axes) + n_actions <= DIMENSIONS
-    return grid if small else None
+def solved(grid: StateGrid, steps: Sequence[Step], size: GridSize, model: DynamicsModel, discount: float) -> GridPlan:
+    """The plan for the states of a grid; the members of an ensemble step in turns."""
+    return _GridValues(grid, steps, size, model, discount).solve()
+
+
+def _rolled(rollouts: ModelRollouts, member: int) -> Step:
+    """The steps of a member as rollouts take them."""
+    native = rollouts.member(member)
+
+    def step(states: Floats, actions: Floats, residuals: NDArray[np.uint32]) -> tuple[Floats, Floats, Floats]:
+        ahead, rewards, chance, paid = rollouts.step(native, states, actions, residuals)
+        return ahead, (1.0 - chance) * rewards + chance * paid, 1.0 - chance
+
+    return step
 
 
 class _GridValues:
     """The steps of all actions at the states of a grid, and the values that follow from them."""
 
-    def __init__(self, rollouts: ModelRollouts, grid: StateGrid, n_members: int) -> None:
-        self.rollouts, self.grid, self.n_members = rollouts, grid, n_members
-        box = bounds(rollouts.model.transitions.action_space)
-        axes = [np.linspace(low, high, ACTIONS[len(box)]) for low, high in box]
+    def __init__(
+        self, grid: StateGrid, steps: Sequence[Step], size: GridSize, model: DynamicsModel, discount: float
+    ) -> None:
+        self.grid, self.steps, self.size, self.discount = grid, steps, size, discount
+        box = bounds(model.transitions.action_space)
+        axes = [np.linspace(low, high, size.actions[len(box)]) for low, high in box]
         self.box, self.apart = box, np.array([axis[1] - axis[0] for axis in axes])
         self.tried = np.array(list(product(*axes)))
-        self.noise = _quantiles(rollouts.model.residuals, NOISE)
+        self.noise = _quantiles(model.residuals, size.noise)
 
     def solve(self) -> GridPlan:
-        states, gamma = self.grid.states, self.rollouts.discount
+        states, gamma = self.grid.states, self.discount
         n, k = len(states), len(self.tried)
         rewards, corners, shares = self._steps(np.repeat(states, k, axis=0), np.tile(self.tried, (n, 1)))
         rewards, corners, shares = rewards.reshape(n, k), corners.reshape(n, k, -1), shares.reshape(n, k, -1)
@@ -172,23 +208,22 @@ class _GridValues:
         earned, corners, shares = np.zeros(len(states)), [], []
         for b, residual in enumerate(self.noise):
             rows = np.full(len(states), residual, dtype=np.uint32)
-            member = self.rollouts.member(b % self.n_members)
-            ahead, rewards, chance, paid = self.rollouts.step(member, states, actions, rows)
-            earned += ((1.0 - chance) * rewards + chance * paid) / len(self.noise)
+            ahead, rewards, going = self.steps[b % len(self.steps)](states, actions, rows)
+            earned += rewards / len(self.noise)
             where, share = self.grid.corners(ahead)
             corners.append(where)
-            shares.append(share * ((1.0 - chance) / len(self.noise))[:, None])
+            shares.append(share * (going / len(self.noise))[:, None])
         return earned, np.concatenate(corners, axis=1), np.concatenate(shares, axis=1)
 
     def _between(self, values: Floats, actions: Floats, worth: Floats) -> Floats:
         """Better actions between those that were tried, one dimension after the other."""
         low, high = self.box.T
-        for halving, j in product(range(1, HALVINGS + 1), range(len(self.apart))):
+        for halving, j in product(range(1, self.size.halvings + 1), range(len(self.apart))):
             for side in (-1.0, 1.0):
                 moved = actions.copy()
                 moved[:, j] = np.clip(moved[:, j] + side * self.apart[j] / 2**halving, low[j], high[j])
                 rewards, corners, shares = self._steps(self.grid.states, moved)
-                found = rewards + self.rollouts.discount * np.einsum("nc,nc->n", values[corners], shares)
+                found = rewards + self.discount * np.einsum("nc,nc->n", values[corners], shares)
                 better = found > worth
                 actions, worth = np.where(better[:, None], moved, actions), np.where(better, found, worth)
         return actions

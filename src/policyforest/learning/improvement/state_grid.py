@@ -55,13 +55,14 @@ class StateGrid:
     """One row per crossing"""
 
     @classmethod
-    def of(cls, model: DynamicsModel, numbers: Mapping[int, int]) -> StateGrid | None:
-        """The grid that spans a model's data, with so many points per axis by the number of axes; None where the
-        numbers have no entry, or where dimensions are computed from others or are commands that act late."""
+    def of(cls, model: DynamicsModel, numbers: Mapping[int, int], beyond: float = 0.0) -> StateGrid | None:
+        """The grid that spans a model's data, and a part of its width `beyond` it within the limits of states, with so
+        many points per axis by the number of axes; None where the numbers have no entry, or where dimensions are
+        computed from others or are commands that act late."""
         data, structure = model.transitions, model.structure
         if structure.relations or structure.copies or data.plant.delay > 0:
             return None
-        box = model.edge(0.0).box
+        box = _widened(model, beyond)
         paired = {d for i, j, _ in structure.circles for d in (i, j)}
         moving = [d for d in range(len(box)) if d not in paired and box[d, 1] - box[d, 0] > 1e-9]
         number = numbers.get(len(moving) + len(structure.circles))
@@ -79,6 +80,18 @@ class StateGrid:
             where = np.concatenate([where * axis.number + side[:, None] for side in (first, second)], axis=1)
             shares = np.concatenate([shares * (1.0 - share)[:, None], shares * share[:, None]], axis=1)
         return where.astype(np.int32), shares
+
+
+def _widened(model: DynamicsModel, beyond: float) -> Floats:
+    data, box = model.transitions, model.edge(0.0).box
+    width = box[:, 1] - box[:, 0]
+    limits = np.where(np.isfinite(data.state_limits), data.state_limits, np.array([-np.inf, np.inf]))
+    low = np.minimum(np.maximum(box[:, 0] - beyond * width, limits[:, 0]), box[:, 0])
+    high = np.maximum(np.minimum(box[:, 1] + beyond * width, limits[:, 1]), box[:, 1])
+    found = np.stack([low, high], axis=1)
+    for d in data.periodic:
+        found[d] = box[d]
+    return found
 
 
 def _crossings(axes: list[_Axis], still: Floats) -> Floats:

@@ -54,8 +54,8 @@ class TrajectoryPlan:
     """What the policy is worth, over twice as many steps"""
     kept: bool
     """Whether the policy does what the trajectories promise"""
-    sequence: Floats
-    """The actions of the best trajectory, for the next plan to start from"""
+    sequence: Floats | None
+    """The actions of the best trajectory, for the next plan to start from; None for plans without trajectories"""
 
 
 def trajectory_policy(
