@@ -50,6 +50,8 @@ FEWEST_SAMPLES = 20
 # A plan is due when the newest episode is missed by this multiple of what held-out samples are missed by, and the
 # samples have grown at least by this share.
 WRONG, LEAST_GROWTH = 4.0, 0.05
+# Gaussian processes need the fewest samples, but are too slow for a grid: they compete in more dimensions than these.
+FEW_DIMENSIONS = 3
 MEMBERS, FIRST_JUDGE = 4, 100
 JUDGED_STARTS = 24
 # Candidates that always do the same: nothing, the least and the most.
@@ -124,7 +126,8 @@ class ModelPlanner:
 
     def learn_model(self, samples: Transitions, seed: int) -> DynamicsModel:
         """The model that a plan with this seed is made in."""
-        how = DynamicsForest(self.reward, self.terminal, random_state=seed, n_jobs=self.n_jobs, kernels=True)
+        few = samples.states.shape[1] <= FEW_DIMENSIONS
+        how = DynamicsForest(self.reward, self.terminal, random_state=seed, n_jobs=self.n_jobs, kernels=not few)
         return how.fit(samples)
 
     def due(self, model: DynamicsModel | None, samples: Transitions) -> bool:
