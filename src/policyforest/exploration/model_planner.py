@@ -237,7 +237,9 @@ class _Planning:
             seed, n_jobs = self.task.seed, self.how.n_jobs
             q = FittedQIteration(self.how.discount, random_state=seed, n_jobs=n_jobs)
             found["fpf-pwl"] = FittedPolicyForest(q_learner=q, random_state=seed, n_jobs=n_jobs).fit(data)
-        return found | {f"earlier {i}": policy for i, policy in enumerate(self.task.earlier)}
+        # A plan on a grid does not start from earlier ones: while it is quick, only the last of them competes.
+        earlier = self.task.earlier[: 1 if self.on_grid and not self.task.final else None]
+        return found | {f"earlier {i}": policy for i, policy in enumerate(earlier)}
 
     def _carries_values(self) -> bool:
         """Whether a Fitted Policy Forest competes, in few dimensions: where some end pays more than any other step,

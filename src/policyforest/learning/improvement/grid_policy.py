@@ -34,8 +34,9 @@ def grid_policy(
     assert grid is not None, "the caller asks GridPlanning.fits"
     plan = solved(grid, [_stepped(each) for each in simulations], size, first.model, first.discount)
     tried = []
+    judges = simulations if fine else simulations[:1]
     for policy in _policies(first, plan, seed):
-        played = [each.play(policy, starts, 2 * n_steps, np.random.default_rng([seed, 52])) for each in simulations]
+        played = [each.play(policy, starts, 2 * n_steps, np.random.default_rng([seed, 52])) for each in judges]
         tried.append((float(np.mean([made.worth.mean() for made in played])), policy))
     worth, policy = max(tried, key=lambda row: row[0])
     where, shares = grid.corners(starts)
