@@ -8,7 +8,8 @@ is quick enough.
 
 What the next episode teaches is part of the plan: its model does not charge for leaving the data (`EXPLORING`), so
 unknown regions promise what the model cannot exclude. Where nothing is better than a constant action, nothing that is
-known is worth doing: then being where no sample is counts as a reward of its own, and no `r_max` is needed.
+known is worth doing: then being where no sample is, and steps about whose outcome the members of the ensemble disagree,
+count as rewards of their own, and no `r_max` is needed.
 """
 
 from __future__ import annotations
@@ -168,9 +169,12 @@ class _EnsembleJudge:
 
     def simulation(self, member: int, novelty: float = 0.0) -> Simulation:
         """A member of the ensemble, made when it is first needed."""
-        if member not in self._members:
-            self._members[member] = self.model.member(member)
-        return Simulation(self.model, self._members[member], self.how.discount, self.leaving, novelty)
+        others = [b for b in range(MEMBERS) if b != member] if novelty > 0.0 else []
+        for b in (member, *others):
+            if b not in self._members:
+                self._members[b] = self.model.member(b)
+        rivals = tuple(self._members[b] for b in others)
+        return Simulation(self.model, self._members[member], self.how.discount, self.leaving, novelty, rivals)
 
     def values(self, policy: Any, first_member: int = 0) -> Floats:
         """Discounted returns (members, starts)."""

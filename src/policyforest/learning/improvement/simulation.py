@@ -48,7 +48,9 @@ class Simulation:
         native: One of its members, compiled.
         discount: gamma.
         leaving: What a step costs that leaves the data by its whole width, in standard deviations of the reward.
-        novelty: What a step to where no sample is near is worth to a plan that explores.
+        novelty: What a step to where no sample is near, or about whose outcome members disagree, is worth to a plan
+            that explores.
+        rivals: The other members, which disagree.
     """
 
     model: DynamicsModel
@@ -56,6 +58,7 @@ class Simulation:
     discount: float
     leaving: float = LEAVING
     novelty: float = 0.0
+    rivals: tuple[_core.LearnedModel, ...] = field(default=(), repr=False)
 
     @cached_property
     def action_box(self) -> Floats:
@@ -102,8 +105,16 @@ class Simulation:
         if self.model.known_reward is not None:
             rewards = paid = known_rewards(self.model.known_reward, here, taken, ahead)
         rewards = np.where(np.isfinite(rewards), rewards, self.edge.reward)
-        earned = (1.0 - chance) * rewards + chance * paid
-        return ahead, earned + self._beyond(ahead), chance
+        earned = (1.0 - chance) * rewards + chance * paid + self._beyond(ahead)
+        if self.novelty > 0.0 and self.rivals:
+            earned = earned + self.novelty * self._disputed(here, taken)
+        return ahead, earned, chance
+
+    def _disputed(self, states: Floats, actions: Floats) -> Floats:
+        """How much members disagree about where steps lead: 0 to 1, a spread of the data in some dimension."""
+        outcomes = [member.step(states, actions, None, False)[0] for member in (self.native, *self.rivals)]
+        apart = np.stack([self.apart(outcome, outcomes[0]) for outcome in outcomes]).std(axis=0) / self.spread
+        return np.asarray(np.clip(np.nan_to_num(apart, nan=1.0).max(axis=1), 0.0, 1.0))
 
     def reward(self, states: Floats, actions: Floats, ahead: Floats) -> Floats:
         """The rewards of steps whose next states are given, where the reward is known; else those of the model."""

@@ -43,7 +43,7 @@ LEAF_SHARES = (None, 0.1, 0.03, 0.01, 0.003)
 LABELLED = 0.6
 ACTION_NOISE = 0.03
 # States next to a trajectory are so far from it, in parts of the data's spread.
-ASIDE = (0.03,)
+ASIDE = (0.03, 0.1)
 
 
 class _TrajectoryRounds(PolicySearch):
