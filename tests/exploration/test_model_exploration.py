@@ -78,6 +78,33 @@ def test_it_learns_to_drive_to_the_middle_of_a_corridor_within_a_few_episodes():
     assert policy.info.settings["known"] == {"reward": None, "terminal": None}
 
 
+def test_few_dimensions_are_planned_on_a_grid_and_a_pole_swings_up_within_four_episodes():
+    learned = pf.ModelExploration(gym.make("policyforest/SwingUp-v0"), seed=3).learn(episodes=4)
+    assert any("grid" in plan.values for plan in learned.plans)
+    assert not any("trajectories" in plan.values for plan in learned.plans)
+    assert max(report.episode_return for report in learned.log[1:]) > -40  # hanging still: about -100
+
+
+def test_without_a_grid_trajectories_are_planned(monkeypatch):
+    monkeypatch.setattr(model_planner.GridPlanning, "fits", staticmethod(lambda model: False))
+    learned = agent(seed=1).learn(episodes=4)
+    assert any("trajectories" in plan.values for plan in learned.plans)
+    assert learned.log[-1].episode_return > learned.log[0].episode_return
+
+
+def test_members_disagree_about_outcomes_where_no_sample_is():
+    samples = pf.collect("policyforest/SwingUp-v0", episodes=2, seed=0)
+    judge = model_planner._EnsembleJudge(ModelPlanner(), ModelPlanner().learn_model(samples, 0), 0, 1.0)
+    exploring = judge.simulation(0, novelty=1.0)
+    actions = np.zeros((len(samples), 1))
+    seen = exploring._disputed(np.ascontiguousarray(samples.states), actions)
+    far = exploring._disputed(np.ascontiguousarray(samples.states * [1.0, 3.0]), actions)
+    assert seen.min() >= 0.0
+    assert far.max() <= 1.0
+    assert np.mean(far) > 2 * np.mean(seen)
+    assert judge.simulation(0).rivals == ()
+
+
 def test_first_actions_are_held_for_several_steps():
     learner = agent(seed=0)
     learner.begin_episode()

@@ -73,7 +73,7 @@ def test_the_studies_have_their_cells() -> None:
 @pytest.mark.parametrize("name", PLANS)
 def test_seeds_begin_where_no_setting_was_chosen(name: str, tmp_path: Path) -> None:
     study = STUDIES[name]
-    assert study.first_seed == (1_000 if name == "planning-lqr" else 4_000)
+    assert study.first_seed == (1_000 if name == "planning-lqr" else 5_000)
     assert study.missing(tmp_path, "quick") == [study.first_seed]
     put(tmp_path, name, 999, {}, {})
     assert study.results(tmp_path) == []
@@ -171,8 +171,8 @@ def test_the_table_without_cells_shows_every_line_as_missing(tmp_path: Path) -> 
 
 def test_few_cells_are_judged_so_far(tmp_path: Path) -> None:
     write_cell(tmp_path, "limits", 1, {"problem": "inverted-pendulum-6kg", "return": -120.0, "steps": 3_000})
-    put(tmp_path, "planning-pendulum-6kg", 4_000, {"return": -122.0}, {"return": -130.0})
-    put(tmp_path, "planning-pendulum-6kg", 4_004, {"return": -142.0, "cpu_seconds": 31.0}, {"return": -140.0})
+    put(tmp_path, "planning-pendulum-6kg", 5_000, {"return": -122.0}, {"return": -130.0})
+    put(tmp_path, "planning-pendulum-6kg", 5_004, {"return": -142.0, "cpu_seconds": 31.0}, {"return": -140.0})
     found = line(tmp_path, "Pendulum 6 kg")
     assert found[COLUMN["cells"]] == "2 of 50, 48 missing"
     assert found[COLUMN["start"]] == "-135"
@@ -186,7 +186,7 @@ def test_few_cells_are_judged_so_far(tmp_path: Path) -> None:
 
 def test_a_complete_study_is_judged(tmp_path: Path) -> None:
     for k in range(20):
-        put(tmp_path, "planning-inverted-pendulum-v5", 4_000 + k, {"return": 1_000.0 if k else 5.0}, {"return": 5.0})
+        put(tmp_path, "planning-inverted-pendulum-v5", 5_000 + k, {"return": 1_000.0 if k else 5.0}, {"return": 5.0})
     found = line(tmp_path, "InvertedPendulum-v5")
     assert found[1] == "20 of 20"
     assert found[-1] == "95% of the cells ≥ 990: met; CPU ≤ 30 s: met"
@@ -205,7 +205,7 @@ def test_systems_are_judged_by_size_and_less_is_better(tmp_path: Path) -> None:
 
 
 def test_a_car_that_fails_quickly_is_not_fast(tmp_path: Path) -> None:
-    put(tmp_path, "planning-car-on-the-hill", 4_000, {"return": -1.0, "steps": 12.0}, {"return": 1.0, "steps": 25.0})
+    put(tmp_path, "planning-car-on-the-hill", 5_000, {"return": -1.0, "steps": 12.0}, {"return": 1.0, "steps": 25.0})
     found = line(tmp_path, "Car on the Hill")
     assert (found[COLUMN["worst"]], found[8]) == ("100", "1 of 1")
     assert "95% of the cells ≤ 22: not met so far" in found[-1]
@@ -213,7 +213,7 @@ def test_a_car_that_fails_quickly_is_not_fast(tmp_path: Path) -> None:
 
 def test_a_share_of_the_limit_needs_the_limit(tmp_path: Path) -> None:
     for k in range(2):
-        put(tmp_path, "planning-pendulum-v1", 4_000 + k, {"return": -155.0}, {"return": -300.0})
+        put(tmp_path, "planning-pendulum-v1", 5_000 + k, {"return": -155.0}, {"return": -300.0})
     assert "mean within 5% of the limit: needs the limit;" in line(tmp_path, "Pendulum-v1")[-1]
     limit = {"problem": "Pendulum-v1", "return": -148.0, "steps": 200.0}
     write_cell(tmp_path, "planning-pendulum-v1-limit", 0, limit)
@@ -222,7 +222,7 @@ def test_a_share_of_the_limit_needs_the_limit(tmp_path: Path) -> None:
 
 
 def test_a_loss_of_a_start_at_the_limit_is_told(tmp_path: Path) -> None:
-    put(tmp_path, "planning-inverted-pendulum-v5", 4_000, {"return": 900.0}, {"return": 1_000.0})
+    put(tmp_path, "planning-inverted-pendulum-v5", 5_000, {"return": 900.0}, {"return": 1_000.0})
     assert line(tmp_path, "InvertedPendulum-v5")[8] == "1 of 1 (a start is at the limit)"
 
 
@@ -234,7 +234,7 @@ def test_the_quick_table_lacks_the_sizes_that_it_does_not_compute(tmp_path: Path
 
 
 def test_the_table_is_written_as_markdown_and_into_the_results(tmp_path: Path) -> None:
-    put(tmp_path, "planning-reacher-v5", 4_000, {"return": -5.0}, {"return": -20.0})
+    put(tmp_path, "planning-reacher-v5", 5_000, {"return": -5.0}, {"return": -20.0})
     (written,) = draw(["table-planning"], Cells(tmp_path))
     text = written.read_text()
     assert "| Reacher-v5 | 1 of 20, 19 missing | -20 | -5 |" in text
