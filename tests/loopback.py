@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from policyforest.ros.transport import TopicEnd, TopicEnds
 
 EXAMPLE = Path(__file__).parents[1] / "docs" / "examples" / "pendulum.toml"
 """The configuration of the tutorial"""
@@ -35,6 +38,15 @@ class Loopback:
 
     def connected(self) -> bool:
         return self.whole
+
+    def now(self) -> float:
+        return time.time()
+
+    def ends(self, topic: str) -> TopicEnds:
+        return TopicEnds(subscribers=tuple(TopicEnd(f"/listener{i}") for i in range(len(self.subscribers[topic]))))
+
+    def on_activity(self, callback: Callable[[bool], None]) -> bool:
+        return True
 
     def close(self) -> None:
         self.subscribers.clear()

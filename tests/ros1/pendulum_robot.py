@@ -17,7 +17,7 @@ transport, rate, most, path = sys.argv[1], float(sys.argv[2]), int(sys.argv[3]),
 stop, heard = threading.Event(), threading.Event()
 signal.signal(signal.SIGINT, lambda number, frame: stop.set())
 network = open_transport(transport, "pendulum")
-pendulum = SimulatedPendulum(network, services=transport == "ros1")
+pendulum = SimulatedPendulum(network, services=transport != "dds")
 sent = [0, 0.0]
 publish = pendulum._publish
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ros_network import PATIENCE, Network, stop, wait_until
 
 import policyforest as pf
 from loopback import EXAMPLE
 from policies import forest_policy
 from policyforest.ros.recording_reader import read_recording
+from ros_network import PATIENCE, Network, stop, wait_until
 
 SAFE = 0.125
 
@@ -168,21 +168,3 @@ def test_a_reset_that_fails_is_tried_again_and_then_named(network, policy, confi
     assert run.wait(PATIENCE) == 2, network.log("explore")
     assert network.log("explore").count("episode 1 is played again") == 5
     assert "error: service /pendulum/jammed: has failed" in network.log("explore")
-
-
-def test_over_dds_two_processes_close_the_loop(tmp_path, policy, config):
-    pytest.importorskip("cyclonedds")
-    config.write_text(config.read_text().replace('transport = "ros1"', 'transport = "dds"'))
-    network = Network(tmp_path)
-    network.env["ROS_DOMAIN_ID"] = "77"
-    try:
-        running = node(network)
-        pendulum = robot(network, 100.0, states=500, transport="dds")
-        assert pendulum.wait(PATIENCE) == 0, network.log("pendulum_robot.py")
-        assert stop(running) == 0, network.log("run")
-        answers = commands(network)
-        answered = answers[answers[:, 1] != SAFE]
-        assert len(answered) >= 490
-        assert quick(answered[:, 0]) < 5e-3
-    finally:
-        network.close()

@@ -4,7 +4,8 @@
 |---|---|
 | ``[robot]`` | name, transport, the topic of the joints, the rate, when a state is too old |
 | ``[[state]]`` | one per dimension of the state: value = scale * raw + offset, then wrapped |
-| ``[[action]]`` | one per dimension of the action: its topic, and the safe action |
+| ``[[action]]`` | one per dimension of the action: its topic and message, and the safe action |
+| ``[[qos]]`` | one per topic that is carried in another way than by default |
 | ``[episode]`` | for learning: steps, reward, end, and how the robot is brought back |
 
 Everything that is wrong in a file is named at once, each with its key, what it was and what it must be. The tables are
@@ -13,12 +14,10 @@ plain dataclasses; pydantic reads their annotations when a file is parsed, and n
 
 from __future__ import annotations
 
-import keyword
 import math
 import os
-import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -27,15 +26,15 @@ import numpy as np
 from gymnasium.spaces import Box
 
 from policyforest._support.angles import turned_half_open
-from policyforest._support.formulas import CONSTANTS, FUNCTIONS, Formula
+from policyforest._support.formulas import Formula
 from policyforest.data.readers.columns import NEXT
-from policyforest.data.readers.recordings import TOPIC_PREFIX
 from policyforest.ros import config_checks as check
 from policyforest.ros import config_keys as keys
 from policyforest.ros.config_keys import NAME, TOPIC, problems_of, pydantic
+from policyforest.ros.config_topics import texts, wrong_messages, wrong_names, wrong_topics, wrong_with_transport
+from policyforest.ros.message_fields import PATH, TYPE, TYPE_OF_KIND, full_type
+from policyforest.ros.transport import Durability, MessageKind, Qos, Reliability, TransportName, whole_topic
 
-JointField = Literal["position", "velocity", "effort"]
-TransportName = Literal["ros1", "dds"]
 AgeBy = Literal["arrival", "stamp"]
 Finite = Annotated[float, keys.number()]
 Angle = tuple[Finite, Finite]
@@ -48,12 +47,13 @@ FORBID_OTHERS = {"extra": "forbid"}
 
 @dataclass(frozen=True)
 class StateDimension:
-    """One dimension of the state: ``scale * joint.field + offset``, wrapped into [low, high) where it is an angle."""
+    """One dimension of the state: ``scale * raw + offset``, wrapped into [low, high) where it is an angle. The raw
+    number is a field of a joint, or any number of a message by its path."""
 
     __pydantic_config__ = FORBID_OTHERS
     name: Annotated[str, keys.text(NAME)]
-    joint: Annotated[str, keys.text()]
-    field: Annotated[JointField, keys.choice(JointField)]
+    joint: Annotated[str | None, keys.text()] = None
+    field: Annotated[str, pydantic.AfterValidator(check.state_field), ALSO_DEFAULT, keys.described("text")] = ""
     scale: Annotated[Finite, pydantic.AfterValidator(check.other_than_zero)] = 1.0
     offset: Finite = 0.0
     wrap: Annotated[
@@ -64,6 +64,14 @@ class StateDimension:
     ] = None
     low: Finite = -math.inf
     high: Annotated[Finite, pydantic.WrapValidator(check.state_limits), ALSO_DEFAULT] = math.inf
+    topic: Annotated[str | None, keys.text(TOPIC)] = None
+    """Of this dimension alone; None: that of the joints"""
+    type: Annotated[str | None, keys.text(TYPE), pydantic.AfterValidator(check.state_type), ALSO_DEFAULT] = None
+
+    @property
+    def source(self) -> str:
+        """What the raw number is, in words."""
+        return self.field if self.joint is None else f"the {self.field} of joint {self.joint!r}"
 
     def value(self, raw: float) -> float:
         """The state of a raw reading."""
@@ -73,7 +81,7 @@ class StateDimension:
 
 @dataclass(frozen=True)
 class ActionDimension:
-    """One dimension of the action, published on a topic of its own."""
+    """One dimension of the action. Those of one topic are published in one message."""
 
     __pydantic_config__ = FORBID_OTHERS
     name: Annotated[str, keys.text(NAME)]
@@ -81,6 +89,24 @@ class ActionDimension:
     safe: Finite
     low: Finite
     high: Annotated[Finite, pydantic.AfterValidator(check.action_limits)]
+    type: Annotated[str, keys.text(TYPE)] = "std_msgs/Float64"
+    field: Annotated[str | None, keys.text(PATH)] = None
+    joint: Annotated[str | None, keys.text()] = None
+    duration: Annotated[float, keys.number(above=0.0), pydantic.AfterValidator(check.action_message), ALSO_DEFAULT] = (
+        0.1
+    )
+    """Seconds within which a trajectory is to be at its point"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class QosSettings:
+    """How one topic is carried."""
+
+    __pydantic_config__ = FORBID_OTHERS
+    topic: Annotated[str, keys.text(TOPIC)]
+    reliability: Annotated[Reliability | None, keys.choice(Reliability)] = None
+    durability: Annotated[Durability | None, keys.choice(Durability)] = None
+    depth: Annotated[int | None, keys.integer(least=1, most=10_000)] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,7 +142,7 @@ class RobotSettings:
     __pydantic_config__ = FORBID_OTHERS
     name: Annotated[str, keys.text(NAME)] = "policyforest"
     transport: Annotated[TransportName, keys.choice(TransportName)] = "ros1"
-    joint_states: Annotated[str, keys.text(TOPIC)]
+    joint_states: Annotated[str | None, keys.text(TOPIC)] = None
     rate: Annotated[
         float | None,
         keys.number(above=0.0, most=10_000.0, instead='"state", or '),
@@ -126,6 +152,8 @@ class RobotSettings:
     max_age: Annotated[float, keys.number(above=0.0)] = 0.5
     """Seconds after which a state is too old to act on"""
     age_by: Annotated[AgeBy, keys.choice(AgeBy)] = "arrival"
+    lifecycle: Annotated[bool, keys.flag()] = False
+    """Whether to be a lifecycle node of ROS 2"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,6 +163,22 @@ class RobotConfig(RobotSettings):
     state: tuple[StateDimension, ...]
     action: tuple[ActionDimension, ...]
     episode: EpisodeSettings | None
+    qos: tuple[QosSettings, ...] = ()
+
+    @property
+    def sources(self) -> dict[str, MessageKind]:
+        """The topics of the state and their kinds, in the order of the file. An action follows each message of the
+        first."""
+        return {self.topic_of(d): "joints" if d.type is None else _kind(d.type) for d in self.state}
+
+    def topic_of(self, dimension: StateDimension) -> str:
+        topic = dimension.topic or self.joint_states
+        assert topic is not None  # refused when the file is read
+        return topic
+
+    @property
+    def qos_by_topic(self) -> dict[str, Qos]:
+        return {whole_topic(q.topic): Qos(q.reliability, q.durability, q.depth) for q in self.qos}
 
     @property
     def safe_action(self) -> tuple[float, ...]:
@@ -162,11 +206,12 @@ class RobotFile:
     robot: RobotSettings
     state: Annotated[tuple[StateDimension, ...], AT_LEAST_ONE, keys.described("at least one [[state]]")]
     action: Annotated[tuple[ActionDimension, ...], AT_LEAST_ONE, keys.described("at least one [[action]]")]
+    qos: tuple[QosSettings, ...] = ()
     episode: EpisodeSettings | None = None
 
 
 TABLES: dict[str, type] = {"": RobotFile, "robot": RobotSettings, "state": StateDimension}
-TABLES |= {"action": ActionDimension, "episode": EpisodeSettings}
+TABLES |= {"action": ActionDimension, "qos": QosSettings, "episode": EpisodeSettings}
 FILE = pydantic.TypeAdapter(RobotFile)
 
 
@@ -183,17 +228,18 @@ def load_config(path: str | os.PathLike[str]) -> RobotConfig:
 def parse_config(content: Mapping[str, Any], source: str = "config") -> RobotConfig:
     """A configuration from the tables of a TOML file."""
     tables = {"robot": {}, "state": [], "action": []} | dict(content)
-    states = list(_texts(tables, "state", "name", NAME).values())
-    actions = list(_texts(tables, "action", "name", NAME).values())
+    states = list(texts(tables, "state", "name", NAME).values())
+    actions = list(texts(tables, "action", "name", NAME).values())
     problems: list[str] = []
     try:
         file = FILE.validate_python(tables, context={"names": [*states, *(NEXT + name for name in states), *actions]})
     except pydantic.ValidationError as error:
         problems += dict.fromkeys(problems_of(error, TABLES, tables))  # two wrong numbers of a list are one problem
-    problems += [*_wrong_names(states, actions), *_wrong_topics(tables)]
+    problems += [*wrong_names(states, actions), *wrong_topics(tables), *wrong_messages(tables)]
+    problems += wrong_with_transport(tables)
     if problems:
         raise ValueError(f"{source}: {'; '.join(problems)}")
-    return RobotConfig(**vars(file.robot), state=file.state, action=file.action, episode=file.episode)
+    return RobotConfig(**vars(file.robot), state=file.state, action=file.action, episode=file.episode, qos=file.qos)
 
 
 def wrapped(value: float, low: float, high: float) -> float:
@@ -201,34 +247,7 @@ def wrapped(value: float, low: float, high: float) -> float:
     return value if low <= value < high else turned_half_open(value, low, high)
 
 
-def _texts(tables: Mapping[str, Any], table: str, key: str, pattern: str) -> dict[str, str]:
-    """The texts under a key of a table by their place, ``{"state[0].name": "theta"}``, without those that are wrong by
-    themselves."""
-    given = tables.get(table)
-    places = {f"{table}[{i}]": entry for i, entry in enumerate(given)} if isinstance(given, list) else {table: given}
-    found = {f"{place}.{key}": entry.get(key) for place, entry in places.items() if isinstance(entry, Mapping)}
-    return {place: text for place, text in found.items() if isinstance(text, str) and re.fullmatch(pattern, text)}
-
-
-def _wrong_names(states: list[str], actions: list[str]) -> Iterator[str]:
-    """Names that a formula could not tell apart."""
-    own = [*states, *actions]
-    names = [*own, *(NEXT + name for name in states)]
-    for name in sorted({n for n in own if names.count(n) > 1}):
-        problem = f"is there more than once, must be unique among state and action, and state with {NEXT} before it"
-        yield f"name: {name!r} {problem}"
-    for name in sorted({n for n in own if n in CONSTANTS or n in FUNCTIONS or keyword.iskeyword(n)}):
-        yield f"name: {name!r} means something else in a formula, must be another"
-
-
-def _wrong_topics(tables: Mapping[str, Any]) -> Iterator[str]:
-    """Topics that would carry two things at once."""
-    places = (("robot", "joint_states"), ("action", "topic"), ("episode", "reset_topic"))
-    seen: dict[str, str] = {}
-    for key, topic in (item for place in places for item in _texts(tables, *place, TOPIC).items()):
-        whole = "/" + topic.lstrip("/")
-        if whole.startswith(TOPIC_PREFIX + "/"):
-            yield f"{key}: is {topic!r}, must not lie below {TOPIC_PREFIX}, where recordings keep their own"
-        if whole in seen:
-            yield f"{key}: is {topic!r}, must be another than that of {seen[whole]}"
-        seen.setdefault(whole, key)
+def _kind(type_name: str) -> MessageKind:
+    """The kind of a state's topic; only joints have one of their own, the rest is read by path."""
+    full = full_type(type_name)
+    return "joints" if full == TYPE_OF_KIND["joints"] else full

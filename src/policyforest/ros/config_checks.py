@@ -7,15 +7,20 @@ are missing, so a check on them is skipped.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from policyforest._support.formulas import Formula
 from policyforest.ros.config_keys import WrongKeyError
+from policyforest.ros.message_fields import FLOAT, FLOATS, JOINT_STATE, PATH, TYPE, full_type
 
 if TYPE_CHECKING:
     from pydantic import ValidationInfo
 
+JOINT_FIELDS = ("position", "velocity", "effort")
+TRAJECTORY = "trajectory_msgs/msg/JointTrajectory"
+TRAJECTORY_FIELDS = ("positions", "velocities", "accelerations", "effort")
 HALF_TURN = (-math.pi, math.pi)
 
 
@@ -65,6 +70,52 @@ def action_limits(high: float, info: ValidationInfo) -> float:
     if low is not None and safe is not None and not low <= safe <= high:
         raise WrongKeyError(f"is {safe!r}, must be within low and high, [{low}, {high}]", "safe")
     return high
+
+
+def state_field(field: str, info: ValidationInfo) -> str:
+    """The field of a joint, or the path of a number in a message."""
+    joints = ", ".join(map(repr, JOINT_FIELDS))
+    if not field:
+        raise WrongKeyError(f"is missing, must be one of {joints}, or the path of a number with topic and type")
+    if info.data.get("joint") is not None and field not in JOINT_FIELDS:
+        raise WrongKeyError(f"is {field!r}, must be one of {joints} where joint is given")
+    if not re.fullmatch(PATH, field):
+        raise WrongKeyError(f"is {field!r}, must be text that matches {PATH}")
+    return field
+
+
+def state_type(name: str | None, info: ValidationInfo) -> str | None:
+    """A state comes from a joint, or from a topic of a type."""
+    if "joint" not in info.data or "topic" not in info.data:
+        return name
+    joint, topic = info.data["joint"], info.data["topic"]
+    if joint is not None and name is not None and full_type(name) != JOINT_STATE:
+        raise WrongKeyError(f"is {name!r}, must be left out where joint is given: joints come in {JOINT_STATE}")
+    if joint is None and topic is None:
+        raise WrongKeyError("is missing, must be text, or topic, type and the path of a field must be given", "joint")
+    if joint is None and name is None:
+        raise WrongKeyError(f"is missing, must be text that matches {TYPE}")
+    if joint is None and name is not None and full_type(name) == JOINT_STATE:
+        raise WrongKeyError("is missing, must be text: joints are read by their names", "joint")
+    return name
+
+
+def action_message(duration: float, info: ValidationInfo) -> float:
+    """What a message of the action's type needs besides its value."""
+    if not {"type", "field", "joint"} <= info.data.keys():
+        return duration
+    name, field, joint = full_type(info.data["type"]), info.data["field"], info.data["joint"]
+    if name in (FLOAT, FLOATS) and field is not None:
+        raise WrongKeyError(f"is {field!r}, must be left out with {name}", "field")
+    if name != TRAJECTORY and joint is not None:
+        raise WrongKeyError(f"is {joint!r}, must be left out with {name}", "joint")
+    if name == TRAJECTORY and joint is None:
+        raise WrongKeyError(f"is missing, must be text with {name}", "joint")
+    if name == TRAJECTORY and field is not None and field not in TRAJECTORY_FIELDS:
+        raise WrongKeyError(f"is {field!r}, must be one of {', '.join(map(repr, TRAJECTORY_FIELDS))}", "field")
+    if name not in (FLOAT, FLOATS, TRAJECTORY) and field is None:
+        raise WrongKeyError(f"is missing, must be the path of a number in {name}", "field")
+    return duration
 
 
 def formula(value: Any, info: ValidationInfo) -> Formula:

@@ -6,8 +6,8 @@ This is all that decides what a robot does, and it knows nothing of ROS: message
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,40 +16,8 @@ from policyforest._support.arguments import Floats
 from policyforest._support.signal_buffer import SignalBuffer
 from policyforest._support.spaces import bounds
 from policyforest.ros.config import RobotConfig
-from policyforest.ros.transport import JointSample
-
-
-class FaultError(Exception):
-    """Why there is no state to act on."""
-
-
-class StateReader:
-    """The state that a configuration makes of a message."""
-
-    def __init__(self, config: RobotConfig) -> None:
-        self._dimensions = config.state
-
-    def __call__(self, sample: JointSample) -> Floats:
-        """The state; a FaultError where a joint is missing or a number is not finite."""
-        state = np.empty(len(self._dimensions))
-        for i, dimension in enumerate(self._dimensions):
-            try:
-                joint = sample.names.index(dimension.joint)
-            except ValueError:
-                raise FaultError(f"joint {dimension.joint!r} is missing, there are {list(sample.names)}") from None
-            values = getattr(sample, dimension.field)
-            if joint >= len(values):
-                raise FaultError(f"joint {dimension.joint!r} has no {dimension.field}")
-            raw = float(values[joint])
-            if not math.isfinite(raw):
-                raise FaultError(f"the {dimension.field} of joint {dimension.joint!r} is {raw}")
-            try:
-                state[i] = dimension.value(raw)
-            except OverflowError:  # no angle is left of a number that large
-                state[i] = math.inf
-            if not math.isfinite(state[i]):
-                raise FaultError(f"the {dimension.field} of joint {dimension.joint!r} is {raw}, too large to be scaled")
-        return state
+from policyforest.ros.state_reader import FaultError, StateReader
+from policyforest.ros.transport import JointSample, Sample
 
 
 class HistoryPolicy:
@@ -90,8 +58,12 @@ class Decision:
     """What the policy acted on; None with a fault"""
     fault: str
     """Why the action is the safe one; empty where it is the policy's"""
-    sample: JointSample | None
-    """The newest message, whatever was wrong with it"""
+    sample: Sample | None
+    """The newest message of the first topic, whatever was wrong with it"""
+    others: Mapping[str, Sample] = field(default_factory=dict)
+    """The newest messages of further topics"""
+    stamp: float = 0.0
+    """Seconds of the clock of the robot's stamps"""
 
 
 class Controller:
@@ -101,7 +73,7 @@ class Controller:
         act: The policy's function from a state to an action.
         warn: Called with a line when a fault begins, changes its kind or ends.
         clock: The monotonic clock by which ages are measured.
-        wall: The clock of the robot's stamps.
+        wall: The clock of the robot's stamps; it may jump in a simulation.
     """
 
     def __init__(
@@ -117,49 +89,80 @@ class Controller:
         self._clock, self._wall, self._warn = clock, wall, warn
         self._read = StateReader(config)
         self._safe = np.array(config.safe_action)
-        self.newest: JointSample | None = None
-        """The latest message"""
+        self._topics = list(config.sources)
+        self._newest: dict[str, Sample] = {}
+        self._jumped = ""
         self._kind = ""
 
-    def receive(self, sample: JointSample) -> None:
-        """A message has arrived; the next decision is made on it."""
-        self.newest = sample
+    @property
+    def newest(self) -> Sample | None:
+        """The latest message of the first topic."""
+        return self._newest.get(self._topics[0])
+
+    def receive(self, sample: Sample, topic: str | None = None) -> None:
+        """A message has arrived, of the first topic unless another is named; the next decision is made on it."""
+        topic = topic or self._topics[0]
+        before = self._newest.get(topic)
+        back = 0.0 if before is None or not before.stamp or not sample.stamp else before.stamp - sample.stamp
+        if back > self._config.max_age:  # a simulation that was reset, or a robot that has restarted
+            self._jumped = f"the stamps have jumped back by {back:.3f} s"
+        self._newest[topic] = sample
+
+    def forget(self) -> None:
+        """Nothing that came before is acted on any more."""
+        self._newest.clear()
+        self._read.forget()
+        if isinstance(self._act, HistoryPolicy):
+            self._act.forget()
 
     def age(self) -> float:
-        """Seconds since the newest message; by stamp, since it was written, and never less than since it arrived."""
-        if self.newest is None:
+        """Seconds since the oldest of the newest messages; by stamp, since it was written, and never less than since it
+        arrived. A type without a stamp counts by its arrival."""
+        if len(self._newest) < len(self._topics):
             return math.inf
-        age = self._clock() - self.newest.arrived
-        written = age if self._config.age_by == "arrival" else self._wall() - self.newest.stamp
-        return age if written <= age else written
+        ages = [self._clock() - sample.arrived for sample in self._newest.values()]
+        if self._config.age_by == "stamp":
+            now = self._wall()
+            ages += [now - sample.stamp for sample in self._newest.values() if self._has_stamp(sample)]
+        return max(ages)
+
+    def _has_stamp(self, sample: Sample) -> bool:
+        return isinstance(sample, JointSample) or sample.stamp != 0.0
 
     def decide(self, connected: bool = True) -> Decision:
         """The action for now."""
         now, sample = self._clock(), self.newest
+        others = {topic: self._newest[topic] for topic in self._topics[1:] if topic in self._newest}
         try:
             if not connected:
                 raise FaultError("lost: the master does not answer")
-            state = self._fresh_state(sample)
+            state = self._fresh_state()
             action = self._checked(state)
         except FaultError as fault:
             if isinstance(self._act, HistoryPolicy) and not str(fault).startswith("filling"):
                 self._act.forget()
             self._tell(str(fault))
-            return Decision(now, self._safe.copy(), None, str(fault), sample)
+            return Decision(now, self._safe.copy(), None, str(fault), sample, others, self._wall())
         self._tell("")
-        return Decision(now, action, state, "", sample)
+        return Decision(now, action, state, "", sample, others, self._wall())
 
-    def _fresh_state(self, sample: JointSample | None) -> Floats:
-        if sample is None:
-            raise FaultError("none: no state has arrived yet")
+    def _fresh_state(self) -> Floats:
+        missing = [topic for topic in self._topics if topic not in self._newest]
+        if missing:
+            which = "" if len(self._topics) == 1 else f" on {', '.join(missing)}"
+            raise FaultError(f"none: no state has arrived yet{which}")
+        if self._jumped:
+            jumped, self._jumped = self._jumped, ""
+            raise FaultError(f"time: {jumped}")
         age, most = self.age(), self._config.max_age
         if not age <= most:
             raise FaultError(f"old: the state is {age:.3f} s old, at most {most:g} s are allowed")
-        ahead = sample.stamp - self._wall() if self._config.age_by == "stamp" else 0.0
+        stamps = [sample.stamp for sample in self._newest.values() if self._has_stamp(sample)]
+        ahead = max(stamps) - self._wall() if stamps and self._config.age_by == "stamp" else 0.0
         if ahead > most:  # the age of a state is unknown with such a clock
             raise FaultError(f"bad: the stamp is {ahead:.3f} s ahead of this clock, at most {most:g} s are allowed")
         try:
-            return self._read(sample)
+            return self._read(self._newest)
         except FaultError as fault:
             raise FaultError(f"bad: {fault}") from None
 

@@ -1,58 +1,66 @@
-"""The three kinds of messages as DDS types, with the names that ROS 2 gives them on the wire."""
+"""Messages as DDS types, with the names and the type hashes that ROS 2 gives them on the wire.
+
+The types are made from the definitions that `rosbags` has of the standard messages."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from policyforest._support.extras import import_extra
-from policyforest.ros.transport import JointSample, MessageKind
+from policyforest.ros.message_fields import ARRAY, BASE, NAME, known_types
 
 idl = import_extra("cyclonedds.idl", "dds")
 types = import_extra("cyclonedds.idl.types", "dds")
 
-
-def _struct(package: str, type_name: str, /, **fields: Any) -> Any:
-    return idl.make_idl_struct(f"{type_name}_", f"{package}::msg::dds_::{type_name}_", fields)
-
-
-Numbers = types.sequence[types.float64]
-Stamp = _struct("builtin_interfaces", "Time", sec=types.int32, nanosec=types.uint32)
-Header = _struct("std_msgs", "Header", stamp=Stamp, frame_id=str)
-Float64 = _struct("std_msgs", "Float64", data=types.float64)
-Dimension = _struct("std_msgs", "MultiArrayDimension", label=str, size=types.uint32, stride=types.uint32)
-Layout = _struct("std_msgs", "MultiArrayLayout", dim=types.sequence[Dimension], data_offset=types.uint32)
-Float64MultiArray = _struct("std_msgs", "Float64MultiArray", layout=Layout, data=Numbers)
-JointState = _struct(
-    "sensor_msgs",
-    "JointState",
-    header=Header,
-    name=types.sequence[str],
-    position=Numbers,
-    velocity=Numbers,
-    effort=Numbers,
-)
+NUMBERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64")
+OTHERS: dict[str, tuple[Any, Any]] = {"string": (str, ""), "bool": (bool, False)}
+OTHERS |= dict.fromkeys(("octet", "byte", "char"), (types.uint8, 0))
 
 
-def _joints(message: Any) -> JointSample:
-    stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
-    return JointSample(message.name, message.position, message.velocity, message.effort, stamp)
+@cache
+def dds_type(type_name: str) -> Any:
+    """The class of a message; its fields have the names of ROS."""
+    definitions = known_types().fielddefs
+    if type_name not in definitions:
+        raise ValueError(f"type: {type_name} is not known, over DDS only standard messages of ROS 2 are")
+    package, _, name = type_name.split("/")
+    fields = {field: _field_type(kind) for field, kind in definitions[type_name][1]}
+    return idl.make_idl_struct(f"{name}_", f"{package}::msg::dds_::{name}_", fields)
 
 
-def _joint_state(sample: JointSample) -> Any:
-    header = Header(Stamp(*sample.header_stamp), "")
-    fields = ([float(v) for v in values] for values in (sample.position, sample.velocity, sample.effort))
-    return JointState(header, list(sample.names), *fields)
+def empty_message(type_name: str) -> Any:
+    """A message of zeros and empty lists."""
+    return dds_type(type_name)(**{field: _zero(kind) for field, kind in known_types().fielddefs[type_name][1]})
 
 
-TYPES: dict[MessageKind, Any] = {"joints": JointState, "number": Float64, "numbers": Float64MultiArray}
-READERS: dict[MessageKind, Callable[[Any], Any]] = {
-    "joints": _joints,
-    "number": lambda message: float(message.data),
-    "numbers": lambda message: [float(value) for value in message.data],
-}
-WRITERS: dict[MessageKind, Callable[[Any], Any]] = {
-    "joints": _joint_state,
-    "number": lambda value: Float64(float(value)),
-    "numbers": lambda values: Float64MultiArray(Layout([], 0), [float(value) for value in values]),
-}
+@cache
+def user_data(type_name: str) -> bytes:
+    """What an end of a topic tells others about its type; peers of ROS 2 look for it."""
+    return f"typehash={known_types().hash_rihs01(type_name)};".encode()
+
+
+def type_name_of(wire: str) -> str:
+    """std_msgs/msg/Float64 from std_msgs::msg::dds_::Float64_, and nothing from a name that is none of ROS 2's."""
+    parts = wire.split("::")
+    return f"{parts[0]}/msg/{parts[3].removesuffix('_')}" if len(parts) == 4 and parts[2] == "dds_" else ""
+
+
+def _field_type(kind: Any) -> Any:
+    if kind[0] == NAME:
+        return dds_type(kind[1])
+    if kind[0] == BASE:
+        name = kind[1][0]
+        return getattr(types, name) if name in NUMBERS else OTHERS[name][0]
+    entry, length = kind[1]
+    return types.array[_field_type(entry), length] if kind[0] == ARRAY else types.sequence[_field_type(entry)]
+
+
+def _zero(kind: Any) -> Any:
+    if kind[0] == NAME:
+        return empty_message(kind[1])
+    if kind[0] == BASE:
+        name = kind[1][0]
+        return (0.0 if name.startswith("float") else 0) if name in NUMBERS else OTHERS[name][1]
+    entry, length = kind[1]
+    return [_zero(entry) for _ in range(length)] if kind[0] == ARRAY else []

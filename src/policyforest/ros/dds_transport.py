@@ -1,71 +1,86 @@
-"""DDS, the wire of ROS 2, by `cyclonedds`: experimental.
+"""DDS, the wire of ROS 2, by `cyclonedds`: for machines without ROS that talk to robots with ROS 2.
 
 Topics and types carry the names that ROS 2 gives them on the wire: ``/a/b`` is ``rt/a/b``, std_msgs/Float64 is
-``std_msgs::msg::dds_::Float64_``. It was tested between processes and with DDS's own types, never against a ROS 2 node.
-There are no services (ROS 2 makes them of pairs of topics with headers of its own): use a reset topic.
+``std_msgs::msg::dds_::Float64_``. There are no services, since the middlewares of ROS 2 make them in different
+ways: use a reset topic. Nor is there a node that ``ros2 node list`` would show.
 
-Everything stays on the loopback interface unless CYCLONEDDS_URI says otherwise.
+Who is found is told by the environment variables of ROS 2 (`dds_discovery`).
 """
 
 from __future__ import annotations
 
 import logging
-import os
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from policyforest._support.extras import import_extra
-from policyforest.ros.transport import MessageKind
+from policyforest.ros.dds_discovery import domain_number, join_domain
+from policyforest.ros.message_codec import MessageCodec
+from policyforest.ros.message_fields import type_of
+from policyforest.ros.transport import MessageKind, Qos, TopicEnd, TopicEnds, whole_topic
 
-LOOPBACK = """<CycloneDDS><Domain>
-<General><Interfaces><NetworkInterface name="lo"/></Interfaces><AllowMulticast>false</AllowMulticast></General>
-<Discovery><Peers><Peer address="localhost"/></Peers><ParticipantIndex>auto</ParticipantIndex></Discovery>
-</Domain></CycloneDDS>"""
-HIGHEST_DOMAIN = 232
 WAKE = 200_000_000
 """Nanoseconds after which a reading thread looks whether it is to end"""
+MOST_ENDS = 10_000
+NO_SERVICES = "there are none over DDS, use a reset_topic"
 
 
 class DdsTransport:
-    """Topics of ROS 2, reliable, the last hundred messages kept."""
+    """Topics of ROS 2. Reads whatever is offered, and publishes reliably, unless `qos` says otherwise."""
 
-    def __init__(self, domain: int | None = None) -> None:
+    def __init__(
+        self, domain: int | None = None, *, node: str = "policyforest", qos: Mapping[str, Qos] | None = None
+    ) -> None:
         from policyforest.ros import dds_messages
 
-        os.environ.setdefault("CYCLONEDDS_URI", LOOPBACK)
-        self._dds = {name: import_extra(f"cyclonedds.{name}", "dds") for name in ("core", "domain", "topic", "util")}
-        self._dds |= {name: import_extra(f"cyclonedds.{name}", "dds") for name in ("pub", "sub", "qos")}
-        self._messages = dds_messages
-        number = _domain() if domain is None else domain
+        parts = ("core", "domain", "topic", "util", "pub", "sub", "qos", "builtin")
+        self._dds = {name: import_extra(f"cyclonedds.{name}", "dds") for name in parts}
+        self._messages, self._codec = dds_messages, MessageCodec(dds_messages.empty_message)
+        self._given = dict(qos or {})
+        number = domain_number() if domain is None else domain
+        name = self._dds["qos"].Policy.EntityName(node)
         try:
-            self._participant = self._dds["domain"].DomainParticipant(number)
+            join_domain(self._dds["domain"].Domain, number)
+            self._participant = self._dds["domain"].DomainParticipant(number, qos=self._dds["qos"].Qos(name))
         except self._dds["core"].DDSException as error:
             raise ConnectionError(f"DDS: domain {number} cannot be joined, see CYCLONEDDS_URI ({error})") from error
+        self._known = _KnownEnds(self._dds, self._participant)
         self._ended = threading.Event()
         self._threads: list[threading.Thread] = []
 
     def subscribe(self, topic: str, kind: MessageKind, callback: Callable[[Any], None]) -> None:
-        reader = self._dds["sub"].DataReader(self._participant, self._topic(topic, kind), qos=self._qos(latch=False))
-        read = self._messages.READERS[kind]
-        thread = threading.Thread(
-            target=self._read, args=(reader, lambda m: callback(read(m)), topic), name=topic, daemon=True
-        )
+        qos = self._qos(kind, self._wanted(topic).for_reading())
+        reader = self._dds["sub"].DataReader(self._participant, self._topic(topic, kind), qos=qos)
+        read = self._codec.reader(kind)
+        arguments = (reader, lambda m: callback(read(m)), topic)
+        thread = threading.Thread(target=self._read, args=arguments, name=topic, daemon=True)
         self._threads.append(thread)
         thread.start()
 
     def publisher(self, topic: str, kind: MessageKind, *, keep: int = 1, latch: bool = False) -> _DdsPublisher:
-        writer = self._dds["pub"].DataWriter(self._participant, self._topic(topic, kind), qos=self._qos(latch))
-        return _DdsPublisher(writer, self._messages.WRITERS[kind])
+        qos = self._qos(kind, self._wanted(topic).for_publishing(keep, latch))
+        writer = self._dds["pub"].DataWriter(self._participant, self._topic(topic, kind), qos=qos)
+        return _DdsPublisher(writer, self._codec.writer(kind))
 
     def serve(self, service: str, callback: Callable[[], None]) -> None:
-        raise ValueError(f"service {service}: there are none over DDS, use a reset_topic")
+        raise ValueError(f"service {service}: {NO_SERVICES}")
 
     def call(self, service: str, timeout: float) -> None:
-        raise ValueError(f"service {service}: there are none over DDS, use a reset_topic")
+        raise ValueError(f"service {service}: {NO_SERVICES}")
 
     def connected(self) -> bool:
         """There is no master that could be lost."""
+        return True
+
+    def now(self) -> float:
+        return time.time()
+
+    def ends(self, topic: str) -> TopicEnds:
+        return self._known.of(_wire_name(topic))
+
+    def on_activity(self, callback: Callable[[bool], None]) -> bool:
         return True
 
     def close(self) -> None:
@@ -73,15 +88,20 @@ class DdsTransport:
         for thread in self._threads:
             thread.join()
 
-    def _topic(self, name: str, kind: MessageKind) -> Any:
-        return self._dds["topic"].Topic(self._participant, "rt/" + name.lstrip("/"), self._messages.TYPES[kind])
+    def _wanted(self, topic: str) -> Qos:
+        return self._given.get(whole_topic(topic), Qos())
 
-    def _qos(self, latch: bool) -> Any:
-        # Readers are volatile, as in ROS 2: they take what any writer offers, and miss what a latched one sent before.
+    def _topic(self, name: str, kind: MessageKind) -> Any:
+        return self._dds["topic"].Topic(self._participant, _wire_name(name), self._messages.dds_type(type_of(kind)))
+
+    def _qos(self, kind: MessageKind, wanted: Qos) -> Any:
         policy = self._dds["qos"].Policy
-        durable = policy.Durability.TransientLocal if latch else policy.Durability.Volatile
+        reliable, durable = wanted.reliability == "reliable", wanted.durability == "transient_local"
         return self._dds["qos"].Qos(
-            policy.Reliability.Reliable(max_blocking_time=0), policy.History.KeepLast(100), durable
+            policy.Reliability.Reliable(max_blocking_time=0) if reliable else policy.Reliability.BestEffort,
+            policy.Durability.TransientLocal if durable else policy.Durability.Volatile,
+            policy.History.KeepLast(wanted.depth),
+            policy.Userdata(self._messages.user_data(type_of(kind))),
         )
 
     def _read(self, reader: Any, callback: Callable[[Any], None], topic: str) -> None:
@@ -100,12 +120,48 @@ class DdsTransport:
                     logging.getLogger(__name__).exception("a message of %s has failed", topic)
 
 
-def _domain() -> int:
-    """The domain of ROS 2; the ports of higher ones would not exist."""
-    given = os.environ.get("ROS_DOMAIN_ID", "0")
-    if not given.isdecimal() or int(given) > HIGHEST_DOMAIN:
-        raise ValueError(f"ROS_DOMAIN_ID: is {given!r}, must be a whole number from 0 to {HIGHEST_DOMAIN}")
-    return int(given)
+class _KnownEnds:
+    """Who publishes and listens, from DDS's own topics."""
+
+    def __init__(self, dds: dict[str, Any], participant: Any) -> None:
+        builtin, self._policy = dds["builtin"], dds["qos"].Policy
+        self._own, self._here = participant.guid, dds["core"].InstanceState.Alive
+        reader = builtin.BuiltinDataReader
+        self._participants = reader(participant, builtin.BuiltinTopicDcpsParticipant)
+        self._publications = reader(participant, builtin.BuiltinTopicDcpsPublication)
+        self._subscriptions = reader(participant, builtin.BuiltinTopicDcpsSubscription)
+        self._lock = threading.Lock()
+
+    def of(self, wire_topic: str) -> TopicEnds:
+        with self._lock:
+            names = {p.key: self._name(p.qos) for p in self._alive(self._participants)}
+            sides = [self._alive(side) for side in (self._publications, self._subscriptions)]
+        publishers, subscribers = (
+            tuple(self._end(end, names.get(end.participant_key)) for end in side if end.topic_name == wire_topic)
+            for side in sides
+        )
+        return TopicEnds(publishers, subscribers)
+
+    def _alive(self, reader: Any) -> list[Any]:
+        """Those that have gone are still there to read."""
+        return [end for end in reader.read(MOST_ENDS) if end.sample_info.instance_state == self._here]
+
+    def _name(self, qos: Any) -> str | None:
+        return str(qos[self._policy.EntityName].name) if self._policy.EntityName in qos else None
+
+    def _end(self, end: Any, name: str | None) -> TopicEnd:
+        from policyforest.ros.dds_messages import type_name_of
+
+        qos, policy = end.qos, self._policy
+        reliable = qos[policy.Reliability] != policy.Reliability.BestEffort
+        durable = qos[policy.Durability] != policy.Durability.Volatile
+        return TopicEnd(
+            f"{name or 'participant'} ({end.participant_key})",
+            type_name_of(end.type_name),
+            "reliable" if reliable else "best_effort",
+            "transient_local" if durable else "volatile",
+            own=end.participant_key == self._own,
+        )
 
 
 class _DdsPublisher:
@@ -117,3 +173,7 @@ class _DdsPublisher:
 
     def listeners(self) -> int:
         return len(self._writer.get_matched_subscriptions())
+
+
+def _wire_name(topic: str) -> str:
+    return "rt" + whole_topic(topic)

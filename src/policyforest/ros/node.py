@@ -8,13 +8,16 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 
+from policyforest.ros.commands import Commands
 from policyforest.ros.config import RobotConfig
 from policyforest.ros.control import Controller, Decision, acting, require_fit
-from policyforest.ros.transport import JointSample, Transport
+from policyforest.ros.network_watch import NetworkWatch
+from policyforest.ros.transport import Sample, Transport
 
 # Without states nothing else wakes the node: it checks this many times within the largest age of a state.
 LOOKS = 4
@@ -56,7 +59,8 @@ class Node:
     """Runs a policy on a robot until it is stopped; the last thing that it publishes is the safe action.
 
     On each state: the thread that brings a message also decides and publishes, so nothing waits for anybody. Another
-    looks whether states still come, and publishes the safe action while they do not.
+    looks whether states still come, and publishes the safe action while they do not. A lifecycle node that is
+    deactivated publishes the safe action once, and then nothing.
     """
 
     def __init__(
@@ -70,18 +74,24 @@ class Node:
     ) -> None:
         require_fit(policy, config)
         self._config, self._transport, self._log = config, transport, log
-        self._controller = Controller(acting(policy, config), config, clock=time.monotonic, wall=time.time, warn=warn)
-        self._publishers = [transport.publisher(action.topic, "number", keep=100) for action in config.action]
+        act = acting(policy, config)
+        self._controller = Controller(act, config, clock=time.monotonic, wall=transport.now, warn=warn)
+        self._commands = Commands(config, transport)
+        self._network = NetworkWatch(config, transport, warn)
         self._lock = threading.Lock()
         self._stopped = threading.Event()
         self.report = NodeReport()
-        transport.subscribe(config.joint_states, "joints", self._on_sample)
+        self._first = next(iter(config.sources))
+        self._active = transport.on_activity(self._on_activity)
+        for topic, kind in config.sources.items():
+            transport.subscribe(topic, kind, partial(self._on_sample, topic))
 
     def run(self, seconds: float | None = None) -> NodeReport:
         """Acts until `stop` is called, or for some seconds."""
         end = None if seconds is None else time.monotonic() + seconds
         turn = sys.getswitchinterval()
         sys.setswitchinterval(TURN)
+        self._network.start()
         try:
             if self._config.rate is None:
                 self._watch(end)
@@ -90,34 +100,44 @@ class Node:
         finally:
             sys.setswitchinterval(turn)
             self._stopped.set()
+            self._network.stop()
             with self._lock:
-                self._send(self._config.safe_action)
+                if self._active:
+                    self._commands.send(self._config.safe_action)
         return self.report
 
     def stop(self) -> None:
         """Ends `run`, from any other thread; a signal handler may have interrupted `run` with the lock held."""
         self._stopped.set()
 
-    def _on_sample(self, sample: JointSample) -> None:
+    def _on_sample(self, topic: str, sample: Sample) -> None:
         with self._lock:
-            if self._stopped.is_set():
+            if self._stopped.is_set() or not self._active:
                 return
-            self._controller.receive(sample)
-            if self._config.rate is None:
+            self._controller.receive(sample, topic)
+            if self._config.rate is None and topic == self._first:
                 self._decide()
+
+    def _on_activity(self, active: bool) -> None:
+        with self._lock:
+            if self._active and not active and not self._stopped.is_set():
+                self._commands.send(self._config.safe_action)
+            self._active = active
+            self._controller.forget()
 
     def _watch(self, end: float | None) -> None:
         while not self._stopped.wait(self._config.max_age / LOOKS) and not _over(end):
             with self._lock:
                 fresh = self._controller.age() <= self._config.max_age
-                if not fresh or not self._transport.connected():
+                if self._active and (not fresh or not self._transport.connected()):
                     self._decide()
 
     def _tick(self, period: float, end: float | None) -> None:
         due = time.monotonic()
         while not self._stopped.wait(max(0.0, due - time.monotonic())) and not _over(end):
             with self._lock:
-                self._decide()
+                if self._active:
+                    self._decide()
             due += period
             missed = max(0, int((time.monotonic() - due) / period))
             self.report.late += missed
@@ -125,17 +145,13 @@ class Node:
 
     def _decide(self) -> None:
         decision = self._controller.decide(self._transport.connected())
-        self._send(decision.action)
+        self._commands.send(decision.action)
         self.report.decisions += 1
         self.report.safe += bool(decision.fault)
         if decision.sample is not None and not decision.fault:
             self.report.seconds.append(time.monotonic() - decision.sample.arrived)
         if self._log is not None:
             self._log.decision(decision)
-
-    def _send(self, action: Any) -> None:
-        for publisher, value in zip(self._publishers, action, strict=True):
-            publisher.send(float(value))
 
 
 def _over(end: float | None) -> bool:

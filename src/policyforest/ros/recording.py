@@ -5,8 +5,8 @@ it has led to, so that they lie within the step for any reader of logs.
 
 | topic | type | what |
 |---|---|---|
-| the joints' own | sensor_msgs/JointState | the message that was decided on |
-| the actions' own | std_msgs/Float64 | what was published |
+| those of the state | sensor_msgs/JointState, or the type of the configuration | the messages that were decided on |
+| those of the actions | std_msgs/Float64, or the type of the configuration | what was published |
 | ``/policyforest/state`` | std_msgs/Float64MultiArray | the state; missing where there was none |
 | ``/policyforest/action`` | std_msgs/Float64MultiArray | the action; missing after an episode's last state |
 | ``/policyforest/episode`` | std_msgs/Int64 | its number; a fault or a terminal state ends an episode |
@@ -33,15 +33,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from policyforest._support.arguments import Floats
 from policyforest._support.extras import import_extra
 from policyforest.data.readers.recordings import RECORDING_FORMAT, TOPIC_PREFIX
+from policyforest.ros.commands import command_topics
 from policyforest.ros.config import RobotConfig
 from policyforest.ros.control import Decision
+from policyforest.ros.message_fields import type_of
+from policyforest.ros.recorded_messages import EXAMPLES, recorded_message
 from policyforest.ros.reward import Judge
-from policyforest.ros.transport import JointSample
 
 SUFFIXES = (".bag", ".mcap")
 TYPES = {
@@ -52,15 +52,6 @@ TYPES = {
     "terminal": "std_msgs/msg/Bool",
     "fault": "std_msgs/msg/String",
     "problem": "std_msgs/msg/String",
-}
-JOINTS, NUMBER = "sensor_msgs/msg/JointState", "std_msgs/msg/Float64"
-EXAMPLES: dict[str, Any] = {
-    JOINTS: JointSample(["joint"], [0.0], [0.0], [0.0]),
-    "std_msgs/msg/Float64MultiArray": [0.0],
-    "std_msgs/msg/Int64": 0,
-    "std_msgs/msg/Bool": False,
-    "std_msgs/msg/String": "",
-    NUMBER: 0.0,
 }
 Message = tuple[str, Any]
 # Nanoseconds. Readers keep times as seconds since 1970 in floating point, which tells 0.24 microseconds apart.
@@ -75,6 +66,7 @@ class Recording:
     ) -> None:
         self.path = Path(path)
         self._config, self._warn = config, warn
+        self._first, self._commands = next(iter(config.sources)), command_topics(config)
         self._judge = None if config.episode is None else Judge(config, config.episode)
         self._told: set[str] = set()
         self._file = _BagFile(self.path, config, self._tell)
@@ -91,8 +83,9 @@ class Recording:
         """Keeps a decision; returns at once."""
         messages: list[Message] = []
         if decision.sample is not None:
-            messages.append((self._config.joint_states, decision.sample))
-        messages += [(a.topic, float(v)) for a, v in zip(self._config.action, decision.action, strict=True)]
+            messages.append((self._first, decision.sample))
+        messages += decision.others.items()
+        messages += [(c.topic, c.value(decision.action, decision.stamp)) for c in self._commands]
         if decision.state is None:
             self.end_episode()
             self._put([*messages, (f"{TOPIC_PREFIX}/fault", decision.fault)])
@@ -201,15 +194,22 @@ class _BagFile:
             self._writer = rosbag2.Writer(self._active, version=9, storage_plugin=rosbag2.StoragePlugin.MCAP)
         self._writer.open()
         types = {f"{TOPIC_PREFIX}/{name}": type for name, type in TYPES.items()}
-        types |= {config.joint_states: JOINTS} | {action.topic: NUMBER for action in config.action}
-        self._types = types
-        self._topics = {t: self._writer.add_connection(t, kind, typestore=self._store) for t, kind in types.items()}
+        types |= {topic: type_of(kind) for topic, kind in config.sources.items()}
+        types |= {command.topic: command.type for command in command_topics(config)}
+        for topic, kind in types.items():
+            if kind not in self._store.types:
+                tell(topic, f"{topic} is left out of {path}: its type {kind} is not known")
+        self._types = {topic: kind for topic, kind in types.items() if kind in self._store.types}
+        add = self._writer.add_connection
+        self._topics = {topic: add(topic, kind, typestore=self._store) for topic, kind in self._types.items()}
         # rosbags compiles a type when it is first used; later that would hold up the robot for a tenth of a second.
-        for kind, value in EXAMPLES.items():
+        for kind, value in (EXAMPLES | {kind: None for kind in self._types.values() if kind not in EXAMPLES}).items():
             self._raw(kind, value)
 
     def write(self, stamp: int, messages: list[Message]) -> None:
         for topic, value in messages:
+            if topic not in self._types:
+                continue
             try:
                 raw = self._raw(self._types[topic], value)
             except (struct.error, OverflowError, ValueError) as error:
@@ -230,22 +230,5 @@ class _BagFile:
         shutil.rmtree(self._active)
 
     def _raw(self, kind: str, value: Any) -> Any:
-        message = self._message(kind, value)
+        message = recorded_message(self._store, kind, value)
         return self._store.serialize_ros1(message, kind) if self._ros1 else self._store.serialize_cdr(message, kind)
-
-    def _message(self, kind: str, value: Any) -> Any:
-        types = self._store.types
-        if kind == JOINTS:
-            return self._joints(value)
-        if kind == "std_msgs/msg/Float64MultiArray":
-            layout = types["std_msgs/msg/MultiArrayLayout"](dim=[], data_offset=0)
-            return types[kind](layout=layout, data=np.array(value, dtype=np.float64))
-        return types[kind](data=value)
-
-    def _joints(self, sample: JointSample) -> Any:
-        types = self._store.types
-        seconds, nanoseconds = sample.header_stamp
-        stamp = types["builtin_interfaces/msg/Time"](sec=seconds, nanosec=nanoseconds)
-        header = {"stamp": stamp, "frame_id": ""} | ({"seq": 0} if self._ros1 else {})
-        fields = {name: np.array(getattr(sample, name), np.float64) for name in ("position", "velocity", "effort")}
-        return types[JOINTS](header=types["std_msgs/msg/Header"](**header), name=list(sample.names), **fields)

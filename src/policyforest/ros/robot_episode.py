@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import threading
 import time
+from functools import partial
 
 import numpy as np
 
 from policyforest._support.arguments import Floats
+from policyforest.ros.commands import Commands
 from policyforest.ros.config import EpisodeSettings, RobotConfig
-from policyforest.ros.control import FaultError, StateReader
-from policyforest.ros.transport import JointSample, Transport
+from policyforest.ros.network_watch import network_problems
+from policyforest.ros.state_reader import FaultError, StateReader
+from policyforest.ros.transport import Sample, Transport
 
 
 class RobotLostError(ConnectionError):
@@ -27,26 +30,34 @@ class Robot:
         self._config, self._episode, self._transport = config, episode, transport
         self._read = StateReader(config)
         self._news = threading.Condition()
-        self._sample: JointSample | None = None
+        self._newest: dict[str, Sample] = {}
+        self._first = next(iter(config.sources))
         self._count = 0
         self._due = 0.0
-        self._publishers = [transport.publisher(action.topic, "number", keep=100) for action in config.action]
+        self._commands = Commands(config, transport)
         self._reset = None if episode.reset_topic is None else transport.publisher(episode.reset_topic, "numbers")
-        transport.subscribe(config.joint_states, "joints", self._on_sample)
+        for topic, kind in config.sources.items():
+            transport.subscribe(topic, kind, partial(self._on_sample, topic))
 
     @property
-    def sample(self) -> JointSample | None:
-        """The latest message."""
-        return self._sample
+    def sample(self) -> Sample | None:
+        """The latest message of the first topic."""
+        return self._newest.get(self._first)
+
+    @property
+    def others(self) -> dict[str, Sample]:
+        """The latest messages of further topics."""
+        return {topic: sample for topic, sample in self._newest.items() if topic != self._first}
 
     def wait_until_heard(self, timeout: float) -> None:
         """Waits until the robot listens to its actions, since what is published before is lost."""
         end = time.monotonic() + timeout
-        publishers = [*self._publishers, *([] if self._reset is None else [self._reset])]
+        publishers = [*self._commands.publishers, *([] if self._reset is None else [self._reset])]
         while any(publisher.listeners() == 0 for publisher in publishers):
             if time.monotonic() > end:
-                topics = ", ".join(action.topic for action in self._config.action)
-                raise RobotLostError(f"robot: nobody listens to {topics} after {timeout:g} s")
+                topics = ", ".join(dict.fromkeys(action.topic for action in self._config.action))
+                reasons = "".join(f"; {problem}" for problem in network_problems(self._config, self._transport))
+                raise RobotLostError(f"robot: nobody listens to {topics} after {timeout:g} s{reasons}")
             time.sleep(0.02)
 
     def bring_back(self) -> Floats:
@@ -67,15 +78,16 @@ class Robot:
         """The newest state; RobotLostError if it is too old or broken."""
         if not self._transport.connected():
             raise RobotLostError("robot: the master does not answer")
-        sample = self._sample
-        if sample is None:
-            raise RobotLostError("robot: no state has arrived")
-        age = time.monotonic() - sample.arrived
+        newest = dict(self._newest)
+        missing = [topic for topic in self._config.sources if topic not in newest]
+        if missing:
+            raise RobotLostError(f"robot: no state has arrived on {', '.join(missing)}")
+        age = time.monotonic() - min(sample.arrived for sample in newest.values())
         # A simulator in lock-step waits for an action: its last state stays valid.
         if not self._episode.lock_step and age > self._config.max_age:
             raise RobotLostError(f"robot: the state is {age:.3f} s old, at most {self._config.max_age:g} s are allowed")
         try:
-            return self._read(sample)
+            return self._read(newest)
         except FaultError as fault:
             raise RobotLostError(f"robot: {fault}") from fault
 
@@ -96,17 +108,17 @@ class Robot:
         self._due = time.monotonic()
 
     def send(self, action: Floats) -> None:
-        for publisher, value in zip(self._publishers, action, strict=True):
-            publisher.send(float(value))
+        self._commands.send(action)
 
     def rest(self) -> None:
         """Sends the safe action, except to a simulator in lock-step: any action would move it."""
         if not self._episode.lock_step:
             self.send(np.array(self._config.safe_action))
 
-    def _on_sample(self, sample: JointSample) -> None:
+    def _on_sample(self, topic: str, sample: Sample) -> None:
         with self._news:
-            self._sample, self._count = sample, self._count + 1
+            self._newest[topic] = sample
+            self._count += topic == self._first
             self._news.notify_all()
 
     def _wait_for(self, before: int, timeout: float) -> None:

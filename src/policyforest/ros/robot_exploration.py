@@ -114,7 +114,9 @@ class RobotExploration:
 
     def _record(self, state: Floats, action: Floats) -> None:
         if self._recording is not None:
-            self._recording.decision(Decision(time.monotonic(), action, state, "", self._robot.sample))
+            self._recording.decision(
+                Decision(time.monotonic(), action, state, "", self._robot.sample, self._robot.others)
+            )
 
     def _abandon(self) -> None:
         """Nothing is learned from half an episode, and the robot is left in safety."""

@@ -21,11 +21,11 @@ from types import SimpleNamespace
 from typing import Any
 from xmlrpc import client as xml_rpc
 
-from policyforest.ros.transport import JointSample, MessageKind
+from policyforest.ros.message_codec import MessageCodec
+from policyforest.ros.message_fields import full_type, type_of
+from policyforest.ros.transport import READ_DEPTH, MessageKind, TopicEnd, TopicEnds
 
 DEBIAN = Path("/usr/lib/python3/dist-packages")
-QUEUE = 100
-"""Messages that may wait for a callback: a second at 100 Hz, which a busy machine can well stand still for"""
 BEAT = 0.5
 """Seconds between two questions to the master"""
 WAIT = 5.0
@@ -40,24 +40,25 @@ class RospyTransport:
     def __init__(self, node: str) -> None:
         self._ros = _rospy()
         self._node = _join_network(self._ros, node)
+        self._codec = MessageCodec(lambda type_name: message_class(type_name)())
         self._ends: list[Any] = []
 
     def subscribe(self, topic: str, kind: MessageKind, callback: Callable[[Any], None]) -> None:
-        read = _READERS[kind]
+        read, kind_class = self._codec.reader(kind), message_class(type_of(kind))
         end = self._ros.rospy.Subscriber(
             topic,
-            self._ros.messages[kind],
+            kind_class,
             lambda message: callback(read(message)),
-            queue_size=QUEUE,
+            queue_size=READ_DEPTH,
             tcp_nodelay=True,
         )
         self._ends.append(end)
 
     def publisher(self, topic: str, kind: MessageKind, *, keep: int = 1, latch: bool = False) -> _RospyPublisher:
-        message = self._ros.messages[kind]
-        end = self._ros.rospy.Publisher(topic, message, queue_size=keep, tcp_nodelay=True, latch=latch)
+        kind_class = message_class(type_of(kind))
+        end = self._ros.rospy.Publisher(topic, kind_class, queue_size=keep, tcp_nodelay=True, latch=latch)
         self._ends.append(end)
-        return _RospyPublisher(end, message, _WRITERS[kind])
+        return _RospyPublisher(end, self._codec.writer(kind))
 
     def serve(self, service: str, callback: Callable[[], None]) -> None:
         def answer(request: Any) -> Any:
@@ -84,6 +85,16 @@ class RospyTransport:
     def connected(self) -> bool:
         return self._node.connected
 
+    def now(self) -> float:
+        """Simulated time where the parameter /use_sim_time asks for it."""
+        return float(self._ros.rospy.get_time())
+
+    def ends(self, topic: str) -> TopicEnds:
+        return self._node.ends(self._ros.rospy.resolve_name(topic))
+
+    def on_activity(self, callback: Callable[[bool], None]) -> bool:
+        return True
+
     def close(self) -> None:
         for end in self._ends:
             end.unregister()
@@ -91,11 +102,11 @@ class RospyTransport:
 
 
 class _RospyPublisher:
-    def __init__(self, end: Any, message: Any, write: Callable[[Any, Any], Any]) -> None:
-        self._end, self._message, self._write = end, message, write
+    def __init__(self, end: Any, write: Callable[[Any], Any]) -> None:
+        self._end, self._write = end, write
 
     def send(self, value: Any) -> None:
-        self._end.publish(self._write(self._message, value))
+        self._end.publish(self._write(value))
 
     def listeners(self) -> int:
         return int(self._end.get_num_connections())
@@ -127,6 +138,16 @@ class _Node:
             return int(self._master.getPid(self._ros.rospy.get_name())[2])  # type: ignore[index,arg-type]
         except Exception:  # whatever it is, the master does not answer
             return None
+
+    def ends(self, topic: str) -> TopicEnds:
+        """Who publishes and who listens, as the master knows them."""
+        name = self._ros.rospy.get_name()
+        master: Any = xml_rpc.ServerProxy(self.uri, transport=ImpatientTransport())
+        types = dict(master.getTopicTypes(name)[2])
+        publishers, subscribers, _ = (dict(side) for side in master.getSystemState(name)[2])
+        kind = full_type(types[topic]) if "/" in types.get(topic, "") else ""
+        sides = (publishers.get(topic, []), subscribers.get(topic, []))
+        return TopicEnds(*(tuple(TopicEnd(node, kind, own=node == name) for node in nodes) for nodes in sides))
 
     def _watch(self) -> None:
         while not self._ros.rospy.is_shutdown():
@@ -192,33 +213,27 @@ def _rospy() -> SimpleNamespace:
             raise ImportError(f"rospy is not installed; run `apt-get install {packages}`") from error
         # At the end: whatever this environment has itself is found first.
         sys.path.append(str(DEBIAN))
-    std, sensor, services = (import_module(m) for m in ("std_msgs.msg", "sensor_msgs.msg", "std_srvs.srv"))
+    services = import_module("std_srvs.srv")
     os.environ.setdefault("ROS_IP", "127.0.0.1")
     return SimpleNamespace(
         rospy=import_module("rospy"),
         rosgraph=import_module("rosgraph"),
         registration=import_module("rospy.impl.registration"),
-        messages={"joints": sensor.JointState, "number": std.Float64, "numbers": std.Float64MultiArray},
         trigger=services.Trigger,
     )
 
 
-def _joints(message: Any) -> JointSample:
-    stamp = message.header.stamp
-    return JointSample(
-        message.name, message.position, message.velocity, message.effort, stamp.secs + 1e-9 * stamp.nsecs
-    )
-
-
-def _joint_state(message: Any, sample: JointSample) -> Any:
-    state = message(
-        name=list(sample.names),
-        position=list(sample.position),
-        velocity=list(sample.velocity),
-        effort=list(sample.effort),
-    )
-    state.header.stamp.secs, state.header.stamp.nsecs = sample.header_stamp
-    return state
+def message_class(type_name: str) -> Any:
+    """The class of a message, from whatever package has it."""
+    package, _, name = full_type(type_name).split("/")
+    try:
+        found = getattr(import_module(f"{package}.msg"), name, None)
+    except ImportError as error:
+        debian = "python3-" + package.replace("_", "-")
+        raise ValueError(f"type: {type_name} is not installed; {debian} may have it ({error})") from None
+    if found is None:
+        raise ValueError(f"type: {type_name} is not known, {package} has no {name}")
+    return found
 
 
 def _within(timeout: float, call: Callable[[], Any]) -> Any:
@@ -240,15 +255,3 @@ def _within(timeout: float, call: Callable[[], Any]) -> Any:
     if not result:
         raise TimeoutError(f"no answer within {timeout:g} s")
     return result[0]
-
-
-_READERS: dict[MessageKind, Callable[[Any], Any]] = {
-    "joints": _joints,
-    "number": lambda message: float(message.data),
-    "numbers": lambda message: [float(value) for value in message.data],
-}
-_WRITERS: dict[MessageKind, Callable[[Any, Any], Any]] = {
-    "joints": _joint_state,
-    "number": lambda message, value: message(float(value)),
-    "numbers": lambda message, value: message(data=[float(v) for v in value]),
-}

@@ -1,17 +1,24 @@
-"""What the rest of this package knows of a robot's network: topics that carry three kinds of messages, and a few calls.
+"""What the rest of this package knows of a robot's network: topics that carry messages, and a few calls.
 
-ROS 1 and DDS (the wire of ROS 2) implement it; a test can too, in a dozen lines.
+ROS 1, ROS 2 and DDS (the wire of ROS 2) implement it; a test can too, in a dozen lines.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-MessageKind = Literal["joints", "number", "numbers"]
-"""sensor_msgs/JointState as `JointSample`, std_msgs/Float64 as float, std_msgs/Float64MultiArray as list of float"""
+MessageKind = str
+""""joints": sensor_msgs/JointState as `JointSample`; "number": std_msgs/Float64 as float; "numbers":
+std_msgs/Float64MultiArray as list of float; or the name of any other type, "nav_msgs/msg/Odometry", which arrives as
+`MessageSample` and is published as `Content`"""
+TransportName = Literal["ros1", "dds", "ros2"]
+Reliability = Literal["reliable", "best_effort"]
+Durability = Literal["volatile", "transient_local"]
+READ_DEPTH = 100
+"""Messages that may wait for a callback: a second at 100 Hz, which a busy machine can well stand still for"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +37,73 @@ class JointSample:
     @property
     def header_stamp(self) -> tuple[int, int]:
         """The stamp as a header holds it: whole seconds, and nanoseconds."""
-        seconds = int(self.stamp)
-        return seconds, int((self.stamp - seconds) * 1e9)
+        return seconds_and_nanoseconds(self.stamp)
+
+
+@dataclass(frozen=True, slots=True)
+class MessageSample:
+    """A message of any other type, as the transport has it: its fields are attributes."""
+
+    message: Any
+    stamp: float = 0.0
+    """Seconds; 0 for a type without a header"""
+    arrived: float = field(default_factory=time.monotonic)
+
+
+Sample = JointSample | MessageSample
+
+
+class Seconds(float):
+    """A time or a duration within `Content`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """The fields of a message that are not zero or empty: numbers, text, lists, `Seconds`, mappings for fields of
+    fields, and `Content` for the entries of a list of messages."""
+
+    type: str
+    fields: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Qos:
+    """How a topic is carried; None is the default of the end that is opened. ROS 1 has nothing of the kind."""
+
+    reliability: Reliability | None = None
+    durability: Durability | None = None
+    depth: int | None = None
+
+    def for_reading(self) -> Qos:
+        """With the defaults of sensor data: whatever a publisher offers is taken."""
+        return Qos(self.reliability or "best_effort", self.durability or "volatile", self.depth or READ_DEPTH)
+
+    def for_publishing(self, keep: int, latch: bool) -> Qos:
+        """Reliable, so that everyone can listen. What is kept for latecomers is the newest message alone: a robot that
+        comes late must not repeat a hundred old commands."""
+        durability = self.durability or ("transient_local" if latch else "volatile")
+        kept = 1 if self.durability == "transient_local" else keep
+        return Qos(self.reliability or "reliable", durability, self.depth or kept)
+
+
+@dataclass(frozen=True)
+class TopicEnd:
+    """Somebody who publishes a topic or listens to it."""
+
+    node: str
+    type: str = ""
+    reliability: Reliability | None = None
+    durability: Durability | None = None
+    own: bool = False
+    """Whether it is this process"""
+
+
+@dataclass(frozen=True)
+class TopicEnds:
+    """Both sides of a topic, as far as they are known."""
+
+    publishers: tuple[TopicEnd, ...] = ()
+    subscribers: tuple[TopicEnd, ...] = ()
 
 
 class Publisher(Protocol):
@@ -63,16 +135,55 @@ class Transport(Protocol):
     def connected(self) -> bool:
         """Whether the network is whole; never waits."""
 
+    def now(self) -> float:
+        """Seconds of the clock that the robot's stamps are compared with; simulated time where there is one."""
+
+    def ends(self, topic: str) -> TopicEnds:
+        """Who publishes and who listens; may wait for a moment."""
+
+    def on_activity(self, callback: Callable[[bool], None]) -> bool:
+        """Calls back when a lifecycle node is activated or deactivated. Returns whether it is active now; a node
+        without a life cycle always is."""
+
     def close(self) -> None:
         """Ends all of it."""
 
 
-def open_transport(name: Literal["ros1", "dds"], node: str) -> Transport:
-    """A transport by its name in a configuration; `node` is what this process is called there."""
+def seconds_and_nanoseconds(seconds: float) -> tuple[int, int]:
+    """A time as messages hold it, to the nearest nanosecond: 11.8 is (11, 800000000)."""
+    whole, nanoseconds = divmod(round(seconds * 1e9), 10**9)
+    return whole, nanoseconds
+
+
+def whole_topic(topic: str) -> str:
+    """A topic with its slash, as which it is compared with others."""
+    return "/" + topic.lstrip("/")
+
+
+def open_transport(
+    name: TransportName,
+    node: str,
+    *,
+    qos: Mapping[str, Qos] | None = None,
+    arguments: Sequence[str] = (),
+    lifecycle: bool = False,
+) -> Transport:
+    """A transport by its name in a configuration.
+
+    Args:
+        node: What this process is called there.
+        qos: By whole topic, where it is not the default; not for ROS 1.
+        arguments: ``--ros-args`` of ROS 2 and what follows.
+        lifecycle: Whether to be a lifecycle node of ROS 2.
+    """
     if name == "ros1":
         from policyforest.ros.rospy_transport import RospyTransport
 
         return RospyTransport(node)
+    if name == "ros2":
+        from policyforest.ros.rclpy_transport import RclpyTransport
+
+        return RclpyTransport(node, qos=qos, arguments=arguments, lifecycle=lifecycle)
     from policyforest.ros.dds_transport import DdsTransport
 
-    return DdsTransport()
+    return DdsTransport(node=node, qos=qos)

@@ -1,10 +1,13 @@
-"""A ROS network of its own for each test: a master on a free port of the loopback interface, and processes.
+"""A network of its own for each test, on the loopback interface: a ROS master on a free port, or a domain of ROS 2.
 
 Everything that is started is stopped by its process id, whatever a test does.
 """
 
 from __future__ import annotations
 
+import contextlib
+import importlib.util
+import itertools
 import os
 import shutil
 import signal
@@ -15,14 +18,30 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 # Seconds, for machines that have much else to do; nothing here waits that long when it works.
 PATIENCE = 90.0
-PARTS = Path(__file__).parent
+PARTS = (Path(__file__).parent / "ros1", Path(__file__).parent / "ros2")
 HAS_ROS = shutil.which("roscore") is not None and Path("/usr/lib/python3/dist-packages/std_srvs").is_dir()
+LACKS = {
+    "ros1": None if HAS_ROS else "ROS 1 is not installed (tests/ros1/install_tools.sh)",
+    "ros2": None if importlib.util.find_spec("rclpy") else "rclpy is not found (source the setup.bash of a ROS 2)",
+    "dds": None if importlib.util.find_spec("cyclonedds") else "cyclonedds is not installed",
+}
+"""Why a transport cannot be tested here"""
+_domains = itertools.count(os.getpid())
+
+
+def require_transport(*names: str) -> None:
+    """Skips a test, and says why, where a transport is not there."""
+    for name in names:
+        if LACKS[name] is not None:
+            pytest.skip(f"{name}: {LACKS[name]}")
 
 
 class Network:
-    """A master and the processes of one test."""
+    """The processes of one test, and a master for those that need one."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -31,6 +50,9 @@ class Network:
             "ROS_MASTER_URI": f"http://127.0.0.1:{self.port}",
             "ROS_IP": "127.0.0.1",
             "ROS_HOME": str(folder / "ros"),
+            "ROS_LOG_DIR": str(folder / "ros"),
+            "ROS_DOMAIN_ID": str(10 + next(_domains) % 90),
+            "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
             "PYTHONUNBUFFERED": "1",
         }
         self._processes: list[subprocess.Popen[str]] = []
@@ -46,8 +68,9 @@ class Network:
         wait_until(lambda: not _listens(self.port), "roscore to end")
 
     def python(self, script: str, *arguments: str) -> subprocess.Popen[str]:
-        """A script beside this file, in a process of its own."""
-        return self._start([sys.executable, str(PARTS / script), *arguments], script)
+        """A script of the tests, in a process of its own. It reads what is written to its input."""
+        path = next(part / script for part in PARTS if (part / script).is_file())
+        return self._start([sys.executable, str(path), *arguments], script)
 
     def policyforest(self, *arguments: str) -> subprocess.Popen[str]:
         """The command line, in a process of its own."""
@@ -62,7 +85,9 @@ class Network:
 
     def _start(self, command: list[str], name: str) -> subprocess.Popen[str]:
         log = (self.folder / f"{name}.log").open("a")
-        process = subprocess.Popen(command, env=self.env, cwd=self.folder, stdout=log, stderr=log, text=True)
+        process = subprocess.Popen(
+            command, env=self.env, cwd=self.folder, stdin=subprocess.PIPE, stdout=log, stderr=log, text=True
+        )
         log.close()
         self._processes.append(process)
         return process
@@ -70,6 +95,9 @@ class Network:
 
 def stop(process: subprocess.Popen[str], with_signal: int = signal.SIGINT) -> int:
     """Ends a process that was started here, if it has not ended."""
+    if process.stdin is not None and not process.stdin.closed:
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.close()
     if process.poll() is None:
         process.send_signal(with_signal)
         try:
