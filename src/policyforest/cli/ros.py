@@ -17,6 +17,7 @@ from policyforest.cli.examples import epilog
 from policyforest.cli.explore import EpisodeTable
 from policyforest.cli.once import Once
 from policyforest.cli.output import Jobs, Json, Seed, note, print_json, print_pairs
+from policyforest.cli.ros_arguments import OnceWithRosArguments, ros_arguments
 
 ros = typer.Typer(
     name="ros",
@@ -32,7 +33,7 @@ RecordFile = Annotated[
 Seconds = Annotated[float | None, typer.Option(help="Stop after so many seconds.  [default: run until Ctrl-C]")]
 
 
-@ros.command(cls=Once, epilog=epilog("ros run"))
+@ros.command(cls=OnceWithRosArguments, epilog=epilog("ros run"))
 def run(
     policy: Annotated[Path, typer.Argument(help="A policy file, .pforest.")],
     config: Config,
@@ -63,7 +64,7 @@ def run(
     print_pairs(f"Ran {policy.name} on {robot.name}", lines if record is None else lines | {"recorded": record})
 
 
-@ros.command(cls=Once, epilog=epilog("ros explore"))
+@ros.command(cls=OnceWithRosArguments, epilog=epilog("ros explore"))
 def explore(
     config: Config,
     run_dir: Annotated[
@@ -102,9 +103,9 @@ def explore(
     print_pairs(f"Explored {robot.name} with {agent}", pairs | ({} if output is None else {"policy": output}))
 
 
-@ros.command(cls=Once, epilog=epilog("ros simulate"))
+@ros.command(cls=OnceWithRosArguments, epilog=epilog("ros simulate"))
 def simulate(
-    transport: Annotated[str, typer.Option(help="ros1 or dds.")] = "ros1",
+    transport: Annotated[str, typer.Option(help="ros1, ros2 or dds.")] = "ros1",
     rate: Annotated[float, typer.Option(help="States per second.", min=0.1, max=10_000.0)] = 10.0,
     lock_step: Annotated[bool, typer.Option("--lock-step", help="Stand still until a torque arrives.")] = False,
     seconds: Seconds = None,
@@ -114,13 +115,13 @@ def simulate(
     from policyforest.ros.simulator import SimulatedPendulum
     from policyforest.ros.transport import open_transport
 
-    kind: Any = one_of("--transport", transport, ("ros1", "dds"))
+    kind: Any = one_of("--transport", transport, ("ros1", "ros2", "dds"))
     _require_seconds(seconds)
-    network, stop = open_transport(kind, "pendulum"), threading.Event()
+    network, stop = open_transport(kind, "pendulum", arguments=ros_arguments()), threading.Event()
     if seconds is not None:
         threading.Timer(seconds, stop.set).start()
     try:
-        pendulum = SimulatedPendulum(network, services=kind == "ros1")
+        pendulum = SimulatedPendulum(network, services=kind != "dds")
         with _on_signals(_beside(stop.set)):
             pendulum.run_in_lock_step(stop) if lock_step else pendulum.run(rate, stop)
     finally:
@@ -198,7 +199,13 @@ def _exploration_report(agent: str, explorer: Any, run_dir: Path, output: Path |
 def _network(config: Any) -> Iterator[Any]:
     from policyforest.ros.transport import open_transport
 
-    transport = open_transport(config.transport, config.name)
+    transport = open_transport(
+        config.transport,
+        config.name,
+        qos=config.qos_by_topic,
+        arguments=ros_arguments(),
+        lifecycle=config.lifecycle,
+    )
     try:
         yield transport
     finally:
