@@ -59,6 +59,12 @@ class Network:
         self.master: subprocess.Popen[str] | None = None
 
     def start_master(self) -> None:
+        # A sourced ROS 2 has packages of the same names, which ROS 1 must not find.
+        prefixes = tuple(filter(None, self.env.pop("AMENT_PREFIX_PATH", "").split(os.pathsep)))
+        folders = [
+            f for f in self.env.get("PYTHONPATH", "").split(os.pathsep) if not prefixes or not f.startswith(prefixes)
+        ]
+        self.env["PYTHONPATH"] = os.pathsep.join(folders)
         self.master = self._start(["roscore", "-p", str(self.port)], "roscore")
         wait_until(lambda: _listens(self.port), "roscore to listen")
 
