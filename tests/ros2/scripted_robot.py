@@ -33,8 +33,8 @@ def listen() -> None:
 
 
 threading.Thread(target=listen, daemon=True).start()
-states = None if more.get("commands") else network.publisher(STATES, "joints", keep=100)
-commander = network.publisher(COMMAND, "number") if more.get("commands") else None
+states = None if more.get("commander") else network.publisher(STATES, "joints", keep=100)
+commander = network.publisher(COMMAND, "number") if more.get("commander") else None
 with open(path, "w", buffering=1) as file:
     network.subscribe(COMMAND, "number", lambda torque: file.write(f"0 {torque!r} 0\n"))
     while not ended.wait(PERIOD):

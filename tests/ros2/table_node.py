@@ -1,4 +1,4 @@
-"""A node whose policy is known and can fail: the torque is the angle, and not a number where the speed is above 5."""
+"""A node whose policy is known and can fail: each action is a state, and not a number where the second is above 5."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from policyforest.ros.node import Node
 from policyforest.ros.transport import open_transport
 
 config = load_config(sys.argv[1])
-spaces = {"observation_space": Box(-9, 9, (2,)), "action_space": Box(-15, 15, (1,))}
-policy = SimpleNamespace(act=lambda state: np.array([np.nan if state[1] > 5 else state[0]]), **spaces)
-network = open_transport(config.transport, config.name, qos=config.qos_by_topic, lifecycle=config.lifecycle)
+n = len(config.action)
+spaces = {"observation_space": Box(-9, 9, (len(config.state),)), "action_space": Box(-15, 15, (n,))}
+policy = SimpleNamespace(act=lambda state: np.where(state[1] > 5, np.nan, np.resize(state, n)), **spaces)
+options = {"qos": config.qos_by_topic, "arguments": sys.argv[2:], "lifecycle": config.lifecycle}
+network = open_transport(config.transport, config.name, **options)
 node = Node(policy, config, network, warn=lambda line: print(line, flush=True))
 for kind in (signal.SIGINT, signal.SIGTERM):
     signal.signal(kind, lambda number, frame: threading.Thread(target=node.stop).start())

@@ -65,7 +65,7 @@ def test_nobody_who_listens_and_two_who_command_are_told(tmp_path, transport):
         made.tell(robot, GOOD)
         made.wait_for(ANSWER)
         assert "is commanded by" not in made.notes
-        made.start_robot("other.txt", name="joystick", commands=True)
+        made.start_robot("other.txt", name="joystick", commander=True)
         made.wait_for_note(f"{COMMAND}: is commanded by ")
         line = next(line for line in made.notes.splitlines() if "is commanded by" in line)
         assert "joystick" in line

@@ -17,7 +17,7 @@ from policyforest.cli.examples import epilog
 from policyforest.cli.explore import EpisodeTable
 from policyforest.cli.once import Once
 from policyforest.cli.output import Jobs, Json, Seed, note, print_json, print_pairs
-from policyforest.cli.ros_arguments import OnceWithRosArguments, ros_arguments
+from policyforest.cli.ros_arguments import OnceWithRosArguments, require_ros2, ros_arguments
 
 ros = typer.Typer(
     name="ros",
@@ -35,8 +35,16 @@ Seconds = Annotated[float | None, typer.Option(help="Stop after so many seconds.
 
 @ros.command(cls=OnceWithRosArguments, epilog=epilog("ros run"))
 def run(
-    policy: Annotated[Path, typer.Argument(help="A policy file, .pforest.")],
-    config: Config,
+    context: typer.Context,
+    policy: Annotated[
+        Path | None, typer.Argument(help="A policy file, .pforest.  [default: the node's parameter `policy`]")
+    ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            "--config", "-c", help="What topics and joints mean, a TOML file.  [default: the node's parameter `config`]"
+        ),
+    ] = None,
     record: RecordFile = None,
     seconds: Seconds = None,
     json: Json = False,
@@ -47,10 +55,13 @@ def run(
     from policyforest.ros.control import require_fit
     from policyforest.ros.node import Node
 
+    arguments = ros_arguments(context)
+    policy, config = _files_of_node(policy, config, arguments)
     robot, law = load_config(config), load(policy)
     require_fit(law, robot)
     _require_seconds(seconds)
-    with _network(robot) as transport, _recording(record, robot) as log:
+    parameters = {"policy": str(policy), "config": str(config)}
+    with _network(robot, arguments, parameters) as transport, _recording(record, robot) as log:
         node = Node(law, robot, transport, log=log, warn=note)
         with _on_signals(_beside(node.stop)):
             report = node.run(seconds).as_dict()
@@ -66,6 +77,7 @@ def run(
 
 @ros.command(cls=OnceWithRosArguments, epilog=epilog("ros explore"))
 def explore(
+    context: typer.Context,
     config: Config,
     run_dir: Annotated[
         Path, typer.Option(help="Keep every finished episode in this folder; an existing run is resumed.")
@@ -93,7 +105,8 @@ def explore(
     explorer = _open_agent(agent, robot, run_dir, seed, jobs)
     if explorer.n_episodes and not json:
         note(f"{run_dir} holds {explorer.n_episodes} episodes, the run goes on")
-    _explore_robot(explorer, robot, episodes, record, EpisodeTable(quiet=json, tensorboard=None))
+    table = EpisodeTable(quiet=json, tensorboard=None)
+    _explore_robot(explorer, robot, ros_arguments(context), episodes, record, table)
     if output is not None:
         explorer.best_policy(policies).save(output)
     if json:
@@ -105,6 +118,7 @@ def explore(
 
 @ros.command(cls=OnceWithRosArguments, epilog=epilog("ros simulate"))
 def simulate(
+    context: typer.Context,
     transport: Annotated[str, typer.Option(help="ros1, ros2 or dds.")] = "ros1",
     rate: Annotated[float, typer.Option(help="States per second.", min=0.1, max=10_000.0)] = 10.0,
     lock_step: Annotated[bool, typer.Option("--lock-step", help="Stand still until a torque arrives.")] = False,
@@ -117,7 +131,9 @@ def simulate(
 
     kind: Any = one_of("--transport", transport, ("ros1", "ros2", "dds"))
     _require_seconds(seconds)
-    network, stop = open_transport(kind, "pendulum", arguments=ros_arguments()), threading.Event()
+    arguments = ros_arguments(context)
+    require_ros2(kind, arguments)
+    network, stop = open_transport(kind, "pendulum", arguments=arguments), threading.Event()
     if seconds is not None:
         threading.Timer(seconds, stop.set).start()
     try:
@@ -171,13 +187,18 @@ def _open_agent(name: str, config: Any, run_dir: Path, seed: int, jobs: int) -> 
 
 
 def _explore_robot(
-    explorer: Any, config: Any, episodes: int, record: Path | None, callback: Callable[[Any], None]
+    explorer: Any,
+    config: Any,
+    arguments: list[str],
+    episodes: int,
+    record: Path | None,
+    callback: Callable[[Any], None],
 ) -> None:
     """Plays the episodes that the run lacks; the run directory is closed whatever happens."""
     from policyforest.ros.robot_exploration import RobotExploration
 
     try:
-        with _network(config) as transport, _recording(record, config) as log, _on_signals(_interrupt):
+        with _network(config, arguments) as transport, _recording(record, config) as log, _on_signals(_interrupt):
             RobotExploration(explorer, config, transport, recording=log, warn=note).learn(episodes, callback)
     finally:
         if explorer.run is not None:
@@ -196,21 +217,34 @@ def _exploration_report(agent: str, explorer: Any, run_dir: Path, output: Path |
 
 
 @contextmanager
-def _network(config: Any) -> Iterator[Any]:
+def _network(config: Any, arguments: list[str], parameters: dict[str, str] | None = None) -> Iterator[Any]:
     from policyforest.ros.transport import open_transport
 
-    transport = open_transport(
-        config.transport,
-        config.name,
-        qos=config.qos_by_topic,
-        arguments=ros_arguments(),
-        lifecycle=config.lifecycle,
-    )
+    require_ros2(config.transport, arguments)
+    options = {"qos": config.qos_by_topic, "arguments": arguments, "lifecycle": config.lifecycle}
+    transport = open_transport(config.transport, config.name, parameters=parameters or {}, **options)
     try:
         yield transport
     finally:
         time.sleep(0.1)  # what was published last is on its way
         transport.close()
+
+
+def _files_of_node(policy: Path | None, config: Path | None, arguments: list[str]) -> tuple[Path, Path]:
+    """Where the policy and the configuration are: as given, or as the parameters of a ROS 2 node say."""
+    given = {"policy": policy, "config": config}
+    missing = [name for name, path in given.items() if path is None]
+    found: dict[str, str] = {}
+    if missing and arguments:
+        from policyforest.ros.rclpy_transport import read_parameters
+
+        found = read_parameters(missing, arguments)
+    files = {name: path or (Path(found[name]) if found.get(name) else None) for name, path in given.items()}
+    for name, path in files.items():
+        if path is None:
+            argument = "POLICY" if name == "policy" else "--config"
+            raise ValueError(f"{argument}: is missing, give it, or `--ros-args -p {name}:=FILE` with ROS 2")
+    return Path(str(files["policy"])), Path(str(files["config"]))
 
 
 @contextmanager

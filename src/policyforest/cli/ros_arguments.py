@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
+import typer
 
 from policyforest.cli.once import Once
 
@@ -21,7 +21,12 @@ class OnceWithRosArguments(Once):
         return super().parse_args(ctx, args[:begin])
 
 
-def ros_arguments() -> list[str]:
+def ros_arguments(context: typer.Context) -> list[str]:
     """What was given from ``--ros-args`` on."""
-    context = click.get_current_context(silent=True)
-    return [] if context is None else list(context.meta.get(KEY, []))
+    return list(context.meta[KEY])
+
+
+def require_ros2(transport: str, arguments: list[str]) -> None:
+    """Only ROS 2 takes these arguments; ROS 1 and DDS would silently leave them out."""
+    if arguments and transport != "ros2":
+        raise ValueError(f"{BEGIN}: is given, must be left out unless the transport is ros2; it is {transport}")

@@ -36,6 +36,7 @@ class RclpyTransport:
         qos: Mapping[str, Qos] | None = None,
         arguments: Sequence[str] = (),
         lifecycle: bool = False,
+        parameters: Mapping[str, str] | None = None,
     ) -> None:
         self._ros = ros = rclpy_modules()
         self._given = dict(qos or {})
@@ -49,6 +50,8 @@ class RclpyTransport:
             self.node = made(node, context=self._context)
         except Exception as error:  # rclpy has errors of its own for each thing that can be wrong in --ros-args
             raise ValueError(f"--ros-args: cannot start a node with {list(arguments)} ({error})") from error
+        for name, value in (parameters or {}).items():
+            self.parameter(name, value)
         self._codec = MessageCodec(lambda type_name: message_class(type_name)())
         self._executor = ros.executors.SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)
@@ -180,6 +183,15 @@ class RclpyTransport:
             "transient_local" if durable else "volatile",
             own=name == self.node.get_fully_qualified_name(),
         )
+
+
+def read_parameters(names: Sequence[str], arguments: Sequence[str]) -> dict[str, str]:
+    """Parameters that a node would have by its ``--ros-args``; empty where none is given."""
+    transport = RclpyTransport("policyforest", arguments=arguments)
+    try:
+        return {name: transport.parameter(name, "") for name in names}
+    finally:
+        transport.close()
 
 
 class _RclpyPublisher:

@@ -167,6 +167,7 @@ def open_transport(
     qos: Mapping[str, Qos] | None = None,
     arguments: Sequence[str] = (),
     lifecycle: bool = False,
+    parameters: Mapping[str, str] | None = None,
 ) -> Transport:
     """A transport by its name in a configuration.
 
@@ -175,6 +176,7 @@ def open_transport(
         qos: By whole topic, where it is not the default; not for ROS 1.
         arguments: ``--ros-args`` of ROS 2 and what follows.
         lifecycle: Whether to be a lifecycle node of ROS 2.
+        parameters: What a node of ROS 2 shows to whoever asks for its parameters.
     """
     if name == "ros1":
         from policyforest.ros.rospy_transport import RospyTransport
@@ -183,7 +185,7 @@ def open_transport(
     if name == "ros2":
         from policyforest.ros.rclpy_transport import RclpyTransport
 
-        return RclpyTransport(node, qos=qos, arguments=arguments, lifecycle=lifecycle)
+        return RclpyTransport(node, qos=qos, arguments=arguments, lifecycle=lifecycle, parameters=parameters)
     from policyforest.ros.dds_transport import DdsTransport
 
     return DdsTransport(node=node, qos=qos)
