@@ -1,6 +1,6 @@
 """A program of somebody else's, in plain rclpy: a reset by std_srvs/Empty, or a change of a node's life cycle.
 
-``services.py serve`` is a robot in lock-step with a reset; ``services.py change NODE TRANSITION`` asks for a transition.
+``services.py serve`` is a robot in lock-step with a reset; ``services.py change NODE TRANSITION`` changes a life cycle.
 """
 
 from __future__ import annotations
