@@ -5,6 +5,7 @@
 # make stubs  src/policyforest/_core.pyi, the types of the C++ core, from the compiled module
 # make test-embedded   exported C on emulated processors; installs cross compilers and emulators
 # make test-ros   the ROS node on a real ROS 1 network; installs ROS from Debian's packages
+# make test-ros2  the node over DDS, and over ROS 2 where one is sourced
 # make test-gazebo   the swing-up in Gazebo; needs Debian and root, 11 minutes and 2.8 GB the first time
 # make test-ray   learning on a Ray cluster of several local nodes that are killed; installs Ray
 # make bench-scaling   time and memory over samples and workers; writes docs/scaling.md
@@ -21,7 +22,7 @@ CORE := $(shell find core -type f) CMakeLists.txt
 CPP_TESTS := $(wildcard tests/cpp/*)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-cpp test-python test-embedded test-ros test-gazebo test-ray test-ecosystem docs quotes bench bench-export bench-scaling lint stubs clean
+.PHONY: demo test test-cpp test-python test-embedded test-ros test-ros2 test-gazebo test-ray test-ecosystem docs quotes bench bench-export bench-scaling lint stubs clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python -m policyforest.cli.demo
@@ -40,6 +41,10 @@ test-embedded: $(VENV)/.installed
 test-ros: $(VENV)/.installed
 	tests/ros1/install_tools.sh
 	$(BIN)/python -m pytest tests/ros1 --ignore=tests/ros1/test_gazebo.py
+
+# A sourced ROS 2 brings plugins for pytest whose own libraries this environment does not have.
+test-ros2: $(VENV)/.installed
+	PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 $(BIN)/python -m pytest tests/ros2 -rs
 
 # POLICYFOREST_GAZEBO says where Gazebo lives.
 test-gazebo: $(VENV)/.installed

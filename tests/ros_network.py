@@ -9,6 +9,7 @@ import contextlib
 import importlib.util
 import itertools
 import os
+import re
 import shutil
 import signal
 import socket
@@ -22,6 +23,8 @@ import pytest
 
 # Seconds, for machines that have much else to do; nothing here waits that long when it works.
 PATIENCE = 90.0
+ROOT = Path(__file__).parents[1]
+BLOCK = re.compile(r"<!-- tutorial -->\n```sh\n(.*?)```", re.DOTALL)
 PARTS = (Path(__file__).parent / "ros1", Path(__file__).parent / "ros2")
 HAS_ROS = shutil.which("roscore") is not None and Path("/usr/lib/python3/dist-packages/std_srvs").is_dir()
 LACKS = {
@@ -118,6 +121,22 @@ def wait_until(true: Callable[[], object], what: str, timeout: float = PATIENCE)
     while not true():
         assert time.monotonic() < end, f"waited {timeout:g} s for {what}"
         time.sleep(0.02)
+
+
+def run_tutorial(
+    page: str, shorter: dict[str, str], folder: Path, env: dict[str, str]
+) -> subprocess.CompletedProcess[str]:
+    """Runs the blocks of a page that are marked, with texts replaced by shorter ones."""
+    (folder / "docs").symlink_to(ROOT / "docs")
+    script = "".join(BLOCK.findall((ROOT / "docs" / page).read_text()))
+    for text, replacement in shorter.items():
+        assert text in script, text
+        script = script.replace(text, replacement, 1)
+    # What runs in the background is stopped by its process id, whatever happens.
+    script = f"trap 'kill -INT $(jobs -p); wait' EXIT\n{script}"
+    whole = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"} | env
+    command = ["bash", "-euc", script]
+    return subprocess.run(command, cwd=folder, env=whole, capture_output=True, text=True, timeout=240)
 
 
 def _listens(port: int) -> bool:

@@ -42,6 +42,7 @@ EXAMPLES = {
     "ros run": (
         "policyforest ros run swing-up.pforest --config robot.toml",
         "policyforest ros run swing-up.pforest --config robot.toml --seconds 10 --record run.mcap",
+        "policyforest ros run --ros-args -p policy:=swing-up.pforest -p config:=robot.toml",
     ),
     "ros explore": (
         "policyforest ros explore --config robot.toml --run-dir run --episodes 100",
@@ -49,7 +50,7 @@ EXAMPLES = {
     ),
     "ros simulate": (
         "policyforest ros simulate --lock-step",
-        "policyforest ros simulate --rate 100 --transport dds",
+        "policyforest ros simulate --rate 100 --transport ros2",
     ),
     "ros read": (
         "policyforest ros read run.mcap -o run.npz",
