@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 
-from policyforest.ros.transport import Content, JointSample, Seconds, open_transport
+from policyforest.ros.transport import Content, JointSample, MessageTime, open_transport
 
 path, begin = sys.argv[1], [float(sys.argv[2]), time.monotonic()]
 network = open_transport("ros2", "robot")
@@ -28,6 +28,6 @@ with open(path, "w", buffering=1) as file:
     network.subscribe("/pendulum/pivot_controller/command", "number", lambda torque: file.write(f"0 {torque!r} 0\n"))
     while not ended.wait(0.02):
         now = begin[0] + time.monotonic() - begin[1]
-        clock.send(Content("rosgraph_msgs/msg/Clock", {"clock": Seconds(now)}))
+        clock.send(Content("rosgraph_msgs/msg/Clock", {"clock": MessageTime(now)}))
         states.send(JointSample(["pivot"], [0.5], [0.0], stamp=now))
 network.close()

@@ -8,7 +8,7 @@ import threading
 from typing import Any
 
 from policyforest.ros.message_fields import time_of
-from policyforest.ros.transport import Content, Seconds, open_transport
+from policyforest.ros.transport import Content, MessageTime, open_transport
 
 transport, path = sys.argv[1], sys.argv[2]
 network: Any = open_transport(transport, "robot")  # type: ignore[arg-type]
@@ -46,9 +46,9 @@ with open(path, "w", buffering=1) as file:
     while not ended.wait(0.02):
         arrays.send(array[0])
         imu.send(
-            Content("sensor_msgs/msg/Imu", {"header": {"stamp": Seconds(network.now())}, "orientation": half_turn})
+            Content("sensor_msgs/msg/Imu", {"header": {"stamp": MessageTime(network.now())}, "orientation": half_turn})
         )
         pose = {"pose": {"position": {"x": 0.25}}}
-        header = {"stamp": Seconds(network.now())}
+        header = {"stamp": MessageTime(network.now())}
         odometry.send(Content("nav_msgs/msg/Odometry", {"header": header, "pose": pose}))
 network.close()

@@ -60,7 +60,7 @@ def test_a_publisher_that_offers_less_is_named_with_both_policies(tmp_path, pair
 @pytest.mark.parametrize("transport", ["ros1", "dds", "ros2"])
 def test_nobody_who_listens_and_two_who_command_are_told(tmp_path, transport):
     with bench(tmp_path, transport) as made:
-        made.wait_for_note(f"{COMMAND}: nobody listens to the commands")
+        made.wait_for_note(f"{COMMAND}: no subscriber takes the commands")
         robot = made.start_robot()
         made.tell(robot, GOOD)
         made.wait_for(ANSWER)

@@ -123,7 +123,7 @@ def test_names_are_remapped_and_the_files_are_parameters(tmp_path, network, poli
     assert running.wait(PATIENCE) == 0, network.log("run")
     told = report(network)
     assert told["decisions"] - told["safe"] > 50, network.log("run")
-    assert "nobody listens" not in network.log("run")
+    assert "no subscriber" not in network.log("run")
 
 
 def test_simulated_time_is_the_clock_of_stamps_and_may_jump_back(tmp_path, network):

@@ -141,7 +141,8 @@ def simulate(
         with _on_signals(_beside(stop.set)):
             pendulum.run_in_lock_step(stop) if lock_step else pendulum.run(rate, stop)
     finally:
-        network.close()
+        with _on_signals(lambda: None):
+            network.close()
     if json:
         print_json({"transport": kind, "lock_step": lock_step, "simulated_seconds": pendulum.time})
 
@@ -226,8 +227,9 @@ def _network(config: Any, arguments: list[str], parameters: dict[str, str] | Non
     try:
         yield transport
     finally:
-        time.sleep(0.1)  # what was published last is on its way
-        transport.close()
+        with _on_signals(lambda: None):  # a second Ctrl-C must not cut off what was published last
+            time.sleep(0.1)
+            transport.close()
 
 
 def _files_of_node(policy: Path | None, config: Path | None, arguments: list[str]) -> tuple[Path, Path]:

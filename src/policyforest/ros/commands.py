@@ -16,7 +16,7 @@ from typing import Any
 from policyforest.ros.config import ActionDimension, RobotConfig
 from policyforest.ros.config_checks import TRAJECTORY
 from policyforest.ros.message_fields import FLOAT, FLOATS, full_type, merged, nested
-from policyforest.ros.transport import Content, MessageKind, Publisher, Seconds, Transport
+from policyforest.ros.transport import Content, MessageKind, MessageTime, Publisher, Transport
 
 POINT = "trajectory_msgs/msg/JointTrajectoryPoint"
 STAMPED = "Stamped"
@@ -47,13 +47,13 @@ class CommandTopic:
         for dimension, value in values:
             merged(fields, nested(str(dimension.field), value))
         if self.type.endswith(STAMPED):
-            fields["header"] = {"stamp": Seconds(now)}
+            fields["header"] = {"stamp": MessageTime(now)}
         return Content(self.type, fields)
 
     def _trajectory(self, values: list[tuple[ActionDimension, float]]) -> Content:
         # The stamp stays zero, which means "from now on": clocks that differ then do no harm.
         joints = list(dict.fromkeys(str(dimension.joint) for dimension, _ in values))
-        point: dict[str, Any] = {"time_from_start": Seconds(values[0][0].duration)}
+        point: dict[str, Any] = {"time_from_start": MessageTime(values[0][0].duration)}
         for field in dict.fromkeys(dimension.field or "positions" for dimension, _ in values):
             given = {d.joint: value for d, value in values if (d.field or "positions") == field}
             point[field] = [given[joint] for joint in joints]

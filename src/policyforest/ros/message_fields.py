@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any
 
 from policyforest._support.extras import import_extra
-from policyforest.ros.transport import Content, MessageKind, Seconds, seconds_and_nanoseconds
+from policyforest.ros.transport import Content, MessageKind, MessageTime, seconds_and_nanoseconds
 
 TYPE = r"[a-z]\w*/(msg/)?[A-Z]\w*"
 PATH = r"[A-Za-z]\w*(\[\d+\])?(\.[A-Za-z]\w*(\[\d+\])?)*"
@@ -143,7 +143,7 @@ def merged(one: dict[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
 def fill(message: Any, fields: Mapping[str, Any], make: Callable[[str], Any]) -> Any:
     """Writes content into a new message; `make` gives an empty message of a type."""
     for name, value in fields.items():
-        if isinstance(value, Seconds):
+        if isinstance(value, MessageTime):
             set_time(getattr(message, name), value)
         elif isinstance(value, Mapping):
             fill(getattr(message, name), value, make)
@@ -163,7 +163,7 @@ def set_time(target: Any, seconds: float) -> None:
 
 
 def time_of(stamp: Any) -> float:
-    """Seconds of a time of ROS 1 or ROS 2."""
+    """MessageTime of a time of ROS 1 or ROS 2."""
     if hasattr(stamp, "nsecs"):
         return float(stamp.secs + 1e-9 * stamp.nsecs)
     return float(stamp.sec + 1e-9 * stamp.nanosec)

@@ -1,4 +1,4 @@
-"""What is wrong between a node and its robot and no message tells: nobody listens, two command, ends do not fit.
+"""What no message tells about a node and its robot: unheard commands, two commanders, ends that do not fit.
 
 In ROS 2 two ends whose quality of service does not fit are silently not connected. The rules of DDS: what a reader asks
 for must not be more than what the writer offers, reliable above best effort and transient local above volatile.
@@ -27,7 +27,7 @@ def network_problems(config: RobotConfig, transport: Transport) -> Iterator[str]
         own = [end for end in ends.publishers if end.own]
         others = [end for end in ends.subscribers if not end.own]
         if not others:
-            yield f"{command.topic}: nobody listens to the commands"
+            yield f"{command.topic}: no subscriber takes the commands"
         commanders = sorted({end.node for end in ends.publishers})
         if len(ends.publishers) > 1:
             both = (

@@ -19,7 +19,7 @@ EXTENSION = "_rclpy_pybind11.cpython-"
 
 
 def rclpy_modules() -> SimpleNamespace:
-    """The modules of rclpy; an ImportError says what is missing."""
+    """The modules of rclpy; an ImportError names what is missing."""
     try:
         import_module("rclpy")
         names = ("context", "executors", "lifecycle", "node", "qos", "signals")

@@ -20,7 +20,7 @@ class FaultError(Exception):
 class StateReader:
     """Reads each dimension from its message: joints by their names, in whatever order they come, other numbers by path.
 
-    An array keeps the length that it had first. One that is longer or shorter later means something else."""
+    An array must keep the length that it had first: another length means another layout."""
 
     def __init__(self, config: RobotConfig) -> None:
         self._dimensions = [(d, config.topic_of(d), FieldPath(d.field)) for d in config.state]

@@ -53,13 +53,13 @@ class MessageSample:
 Sample = JointSample | MessageSample
 
 
-class Seconds(float):
-    """A time or a duration within `Content`."""
+class MessageTime(float):
+    """A time or a duration within `Content`, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """The fields of a message that are not zero or empty: numbers, text, lists, `Seconds`, mappings for fields of
+    """The fields of a message that are not zero or empty: numbers, text, lists, `MessageTime`, mappings for fields of
     fields, and `Content` for the entries of a list of messages."""
 
     type: str
