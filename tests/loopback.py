@@ -60,5 +60,8 @@ class LoopbackPublisher:
         for callback in self._subscribers:
             callback(value)
 
+    def check(self, value: Any) -> None:
+        pass
+
     def listeners(self) -> int:
         return len(self._subscribers)

@@ -11,12 +11,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from loopback import EXAMPLE, Loopback
-from policyforest.ros.commands import command_topics
+from loopback import EXAMPLE, Loopback, LoopbackPublisher
+from policyforest.ros.commands import Commands, command_topics
 from policyforest.ros.config import parse_config
 from policyforest.ros.control import Controller
 from policyforest.ros.dds_discovery import discovery_settings, domain_number
-from policyforest.ros.message_fields import FieldError, FieldPath, known_types
+from policyforest.ros.message_fields import FieldError, FieldPath, fill, known_types
 from policyforest.ros.network_watch import network_problems
 from policyforest.ros.rclpy_modules import missing_rclpy
 from policyforest.ros.recording import Recording
@@ -70,6 +70,10 @@ def broken(content):
         (lambda c: c["robot"].pop("joint_states"), "robot.joint_states: is missing"),
         (lambda c: with_actions(c, action("u", **TWIST)), "action[0].field: is missing, must be the path"),
         (lambda c: with_actions(c, action("u", **TWIST, field="linear.w")), "'w' is no field of geometry_msgs/msg/Vec"),
+        (
+            lambda c: with_actions(c, action("u", topic="/u", type="std_msgs/Int32", field="data")),
+            "'data' is int32, not a",
+        ),
         (lambda c: with_actions(c, *[action(n, **TWIST, field="linear.x") for n in "uv"]), "writes the same field as"),
         (lambda c: with_actions(c, action("u", **POINT)), "action[0].joint: is missing"),
         (lambda c: with_actions(c, action("u", **POINT, joint="j", field="speed")), "action[0].field: is 'speed'"),
@@ -219,6 +223,29 @@ def test_every_type_is_recorded_and_read_back(tmp_path, content, suffix):
     assert kinds["/odom"] == "nav_msgs/msg/Odometry"
     assert kinds["/arm"] == "trajectory_msgs/msg/JointTrajectory"
     assert speeds == [0.25, 0.5, 0.75]
+
+
+def test_content_of_a_field_that_a_message_lacks_is_refused():
+    message = SimpleNamespace(linear=SimpleNamespace(x=0.0))
+    assert fill(message, {"linear": {"x": 1.0}}, SimpleNamespace).linear.x == 1.0
+    with pytest.raises(ValueError, match="has no field 'w'"):
+        fill(message, {"linear": {"w": 1.0}}, SimpleNamespace)
+    with pytest.raises(ValueError, match="n of SimpleNamespace is no floating-point number"):
+        fill(SimpleNamespace(n=0), {"n": 1.0}, SimpleNamespace)
+
+
+def test_a_type_of_somebody_s_own_is_checked_before_anything_is_published(content, monkeypatch):
+    own = {"topic": "/grip", "type": "my_msgs/Grip", "field": "force"}
+    config = parse_config(with_actions(content, action("u", **own)))
+    network, sent = Loopback(), []
+    network.subscribe("/grip", "my_msgs/msg/Grip", sent.append)
+    check = lambda self, content: fill(SimpleNamespace(width=0.0), content.fields, SimpleNamespace)  # noqa: E731
+    monkeypatch.setattr(LoopbackPublisher, "check", check)
+    with pytest.raises(
+        ValueError, match=r"action: my_msgs/msg/Grip on /grip cannot hold the action \(.* no field 'force'"
+    ):
+        Commands(config, network)
+    assert sent == []
 
 
 def test_a_state_of_two_topics_is_as_old_as_the_older_message(content):

@@ -165,6 +165,14 @@ def test_a_lifecycle_node_acts_while_it_is_active_and_leaves_the_safe_action(tmp
         assert made.torques()[-1] == SAFE
 
 
+def test_a_type_that_is_not_there_is_refused_before_anything_is_published(tmp_path, network, policy):
+    require_transport("ros2")
+    kind = 'type = "std_msgs/Int33"\nfield = "data"\nsafe ='
+    (tmp_path / "robot.toml").write_text(configuration("ros2").replace("safe =", kind))
+    assert run(network).wait(PATIENCE) == 2
+    assert "error: type: std_msgs/msg/Int33 is not known, std_msgs has no Int33" in network.log("run")
+
+
 def test_a_service_of_another_type_and_one_that_is_not_there_are_named(tmp_path, network):
     require_transport("ros2")
     text = EXAMPLE.read_text().replace('"ros1"', '"ros2"').replace("reset_timeout = 10.0", "reset_timeout = 2.0")

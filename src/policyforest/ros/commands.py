@@ -73,6 +73,11 @@ class Commands:
         self._now: Callable[[], float] = transport.now
         self._topics = command_topics(config)
         self.publishers: list[Publisher] = [transport.publisher(t.topic, t.kind, keep=KEEP) for t in self._topics]
+        for topic, publisher in zip(self._topics, self.publishers, strict=True):
+            try:
+                publisher.check(topic.value(config.safe_action, 0.0))
+            except (AttributeError, TypeError, ValueError, AssertionError) as error:
+                raise ValueError(f"action: {topic.type} on {topic.topic} cannot hold the action ({error})") from error
 
     def send(self, action: Any) -> None:
         now = self._now()

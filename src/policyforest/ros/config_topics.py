@@ -74,7 +74,7 @@ def wrong_messages(tables: Tables) -> Iterator[str]:
             full = full_type(name)
             by_path = joint is None and full not in (FLOAT, FLOATS)[: 2 if table == "action" else 0]
             if by_path and isinstance(field, str) and re.fullmatch(PATH, field):
-                problem = FieldPath(field).problem(full, known_types(ros1).fielddefs)
+                problem = FieldPath(field).problem(full, known_types(ros1).fielddefs, written=table == "action")
                 if problem is not None:
                     yield f"{place}.field: is {field!r}, {problem}"
             target = (entry.get("topic"), field or "positions", joint)

@@ -171,6 +171,9 @@ class _DdsPublisher:
     def send(self, value: Any) -> None:
         self._writer.write(self._write(value))
 
+    def check(self, value: Any) -> None:
+        self._write(value)
+
     def listeners(self) -> int:
         return len(self._writer.get_matched_subscriptions())
 

@@ -49,7 +49,7 @@ def type_of(kind: MessageKind) -> str:
 def known_types(ros1: bool = False) -> Any:
     """rosbags' store of the standard messages."""
     typesys = import_extra("rosbags.typesys", "ros")
-    return typesys.get_typestore(typesys.Stores.ROS1_NOETIC if ros1 else typesys.Stores.ROS2_JAZZY)
+    return typesys.get_typestore(typesys.Stores.ROS1_NOETIC if ros1 else typesys.Stores.ROS2_IRON)
 
 
 class FieldPath:
@@ -87,8 +87,9 @@ class FieldPath:
                 return len(value) if value is not None else None
         return None
 
-    def problem(self, type_name: str, types: Mapping[str, Any]) -> str | None:
-        """What is wrong with the path in a type; None where nothing is, or the type is not known."""
+    def problem(self, type_name: str, types: Mapping[str, Any], *, written: bool = False) -> str | None:
+        """What is wrong with the path in a type; None where nothing is, or the type is not known. `written`: whether an
+        action goes there, which an integer cannot hold and an entry of an array has no place for."""
         if type_name not in types:
             return None
         at: Any = (NAME, type_name)
@@ -111,6 +112,8 @@ class FieldPath:
                 return f"{name!r} is no array"
         if at[0] != BASE or at[1][0] in ("string", "wstring"):
             return f"{self.text!r} is no number"
+        if written and ("[" in self.text or not at[1][0].startswith("float")):
+            return f"{self.text!r} is {'an entry of an array' if '[' in self.text else at[1][0]}, not a single float"
         return None
 
 
@@ -143,6 +146,11 @@ def merged(one: dict[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
 def fill(message: Any, fields: Mapping[str, Any], make: Callable[[str], Any]) -> Any:
     """Writes content into a new message; `make` gives an empty message of a type."""
     for name, value in fields.items():
+        if not hasattr(message, name):
+            raise ValueError(f"{type(message).__name__} has no field {name!r}")
+        # rclpy itself would say so much later, when the message is published.
+        if isinstance(value, float) and isinstance(getattr(message, name), int):
+            raise ValueError(f"{name} of {type(message).__name__} is no floating-point number")
         if isinstance(value, MessageTime):
             set_time(getattr(message, name), value)
         elif isinstance(value, Mapping):

@@ -201,5 +201,8 @@ class _RclpyPublisher:
     def send(self, value: Any) -> None:
         self._end.publish(self._write(value))
 
+    def check(self, value: Any) -> None:
+        self._write(value)
+
     def listeners(self) -> int:
         return int(self._end.get_subscription_count())

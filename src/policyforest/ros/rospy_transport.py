@@ -108,6 +108,9 @@ class _RospyPublisher:
     def send(self, value: Any) -> None:
         self._end.publish(self._write(value))
 
+    def check(self, value: Any) -> None:
+        self._write(value)
+
     def listeners(self) -> int:
         return int(self._end.get_num_connections())
 

@@ -112,6 +112,9 @@ class Publisher(Protocol):
     def send(self, value: Any) -> None:
         """Publishes a value of the topic's kind; never waits for those who listen."""
 
+    def check(self, value: Any) -> None:
+        """Refuses a value that a message of the topic's type cannot hold, and publishes nothing."""
+
     def listeners(self) -> int:
         """How many are connected."""
 
