@@ -22,7 +22,7 @@ WAKE = 0.2
 """Seconds after which the thread of the callbacks looks whether it is to end"""
 POLL = 0.01
 SERVICES = ("std_srvs/srv/Trigger", "std_srvs/srv/Empty")
-UNKNOWN_NODE = "_NODE_NAME_UNKNOWN_"
+NO_NODE = ("", "_NODE_NAME_UNKNOWN_", "_CREATED_BY_BARE_DDS_APP_")
 """What rclpy calls the node of an end that belongs to none"""
 
 
@@ -172,8 +172,8 @@ class RclpyTransport:
         )
 
     def _end(self, info: Any) -> TopicEnd:
-        known = info.node_name and info.node_name != UNKNOWN_NODE
-        name = f"{info.node_namespace.rstrip('/')}/{info.node_name}" if known else "a program without a node"
+        no_node = info.node_name in NO_NODE
+        name = "a program without a node" if no_node else f"{info.node_namespace.rstrip('/')}/{info.node_name}"
         reliable = info.qos_profile.reliability == self._ros.qos.ReliabilityPolicy.RELIABLE
         durable = info.qos_profile.durability == self._ros.qos.DurabilityPolicy.TRANSIENT_LOCAL
         return TopicEnd(
