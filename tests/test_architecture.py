@@ -79,6 +79,20 @@ def test_no_two_modules_of_the_reproduction_have_one_name() -> None:
     assert len(names) == len(set(names))
 
 
+UNIX_ONLY = {"fcntl", "grp", "pty", "pwd", "resource", "termios"}
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_no_module_needs_unix_when_it_is_imported(path: Path) -> None:
+    found: set[str] = set()
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found.add((node.module or "").partition(".")[0])
+    assert found & UNIX_ONLY == set()
+
+
 def test_the_repository_has_few_files() -> None:
     """Results are data in few files, one per study."""
     assert len(list((ROOT / "docs" / "results").rglob("*.json"))) <= 2

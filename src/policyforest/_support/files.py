@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
-from typing import IO, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
 
 
 @contextmanager
@@ -33,19 +35,36 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         beside.unlink(missing_ok=True)
 
 
-def locked(folder: Path, argument: str) -> IO[bytes]:
-    """The folder's lock file, held until it is closed or the process ends, however it ends."""
-    file = (folder / "lock").open("ab")
+class FolderLock:
+    """A folder's lock file, held until it is closed or the process ends, however it ends."""
+
+    def __init__(self, file: Path, *, wait: bool) -> None:
+        """Raises `BlockingIOError` at once if the lock is held elsewhere, unless it may `wait`."""
+        import filelock  # here: most programs that import the package lock nothing
+
+        self._lock: BaseFileLock = filelock.FileLock(file, thread_local=False)
+        try:
+            self._lock.acquire(blocking=wait)
+        except filelock.Timeout as error:
+            raise BlockingIOError(f"{file} is locked") from error
+
+    def close(self) -> None:
+        """Releases the folder; closing twice does no harm."""
+        self._lock.release()
+
+
+def locked(folder: Path, argument: str) -> FolderLock:
+    """The lock of a folder that only one process may use at a time."""
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        file.close()
+        return FolderLock(folder / "lock", wait=False)
+    except BlockingIOError as error:
         raise BlockingIOError(f"{argument}: {folder} is in use by another process or agent") from error
-    return file
 
 
 def flush(folder: Path) -> None:
-    """Makes renames within the folder durable."""
+    """Makes renames within the folder durable. Windows cannot open folders, and has no need to."""
+    if os.name == "nt":
+        return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

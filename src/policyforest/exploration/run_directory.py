@@ -19,10 +19,10 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from policyforest._support.arguments import Array, Floats
-from policyforest._support.files import array_digest, flush, locked, replacing
+from policyforest._support.files import FolderLock, array_digest, flush, locked, replacing
 from policyforest._support.tensor_files import read_arrays, read_header, write_tensors
 from policyforest.environments.episodes import Episode
 from policyforest.exploration.episode_report import EpisodeReport
@@ -54,7 +54,7 @@ def plans_needed(records: Sequence[Record], warm_start: bool) -> set[int]:
 class RunDirectory:
     """One run, held by one process."""
 
-    def __init__(self, path: Path, lock: IO[bytes]) -> None:
+    def __init__(self, path: Path, lock: FolderLock) -> None:
         self.path = path
         self._lock = lock
 
@@ -69,7 +69,7 @@ class RunDirectory:
             raise ValueError(f"run_dir: {folder} holds a run already, must be empty (pf.resume continues a run)")
         content = {"format": FORMAT, "version": VERSION, **settings}
         with replacing(folder / SETTINGS) as beside:
-            beside.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n")
+            beside.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n", encoding="utf-8")
         flush(folder)
         return run
 
@@ -81,7 +81,7 @@ class RunDirectory:
             raise FileNotFoundError(f"run_dir: {folder} holds no run ({SETTINGS} is missing)")
         lock = locked(folder, "run_dir")
         try:
-            content = json.loads((folder / SETTINGS).read_text())
+            content = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
             if content["format"] != FORMAT or content["version"] != VERSION:
                 raise ValueError(f"it is {content['format']!r}, version {content['version']!r}")
         except (KeyError, TypeError, ValueError) as error:
@@ -108,7 +108,7 @@ class RunDirectory:
 
     def note(self, report: EpisodeReport) -> None:
         """A line in the log."""
-        with (self.path / LOG).open("a") as file:
+        with (self.path / LOG).open("a", encoding="utf-8") as file:
             file.write(json.dumps(asdict(report)) + "\n")
 
     def records(self) -> Iterator[Record]:
@@ -130,7 +130,7 @@ class RunDirectory:
     def shorten_log(self, n_episodes: int) -> None:
         """Drops the lines of episodes that are to be played again."""
         log = self.path / LOG
-        lines = log.read_text(errors="replace").splitlines() if log.is_file() else []
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.is_file() else []
         kept = {}
         for line in lines:
             try:
@@ -138,7 +138,7 @@ class RunDirectory:
             except (ValueError, KeyError, TypeError):
                 continue  # half a line: the process was killed while it wrote
         with replacing(log) as beside:
-            beside.write_text("".join(f"{kept[e]}\n" for e in sorted(kept) if e < n_episodes))
+            beside.write_text("".join(f"{kept[e]}\n" for e in sorted(kept) if e < n_episodes), encoding="utf-8")
 
     def close(self) -> None:
         """Lets another process have the run."""

@@ -148,7 +148,7 @@ def exported_controller(directory: Path, name: str = "policy") -> Contender:
 def build(target: Target, contender: Contender, states: NDArray[Any], folder: Path, optimise: str = "-Os") -> Path:
     """A program for the target that runs the contender on the states."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "trial_states.h").write_text(_states_header(contender, states))
+    (folder / "trial_states.h").write_text(_states_header(contender, states), encoding="utf-8")
     program = folder / f"trial-{target.name}"
     compiler = require_tool(target.compiler, target.packages)
     includes = [f"-I{path}" for path in (folder, TARGETS, *contender.includes)]

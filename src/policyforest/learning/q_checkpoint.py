@@ -28,7 +28,7 @@ from typing import Any, Self
 import numpy as np
 
 from policyforest._support.arguments import Array
-from policyforest._support.files import array_digest, differences, flush, locked, replacing
+from policyforest._support.files import FolderLock, array_digest, differences, flush, locked, replacing
 from policyforest._support.tensor_files import read_arrays, read_header, write_tensors
 from policyforest.data.transitions import Transitions
 from policyforest.forest.forest import Forest
@@ -47,7 +47,7 @@ class QCheckpoint:
     path: Path
     settings: Mapping[str, Any]
     """Those of the folder"""
-    lock: Any
+    lock: FolderLock
 
     @classmethod
     def open(
@@ -145,7 +145,7 @@ def _agreed(
         _write_settings(file, settings)
         return settings
     try:
-        theirs = json.loads(file.read_text())
+        theirs = json.loads(file.read_text(encoding="utf-8"))
         if theirs.pop("format") != FORMAT or theirs.pop("version") != VERSION:
             raise ValueError("it is of another format or version")
         theirs.pop("policyforest", None)
@@ -167,7 +167,7 @@ def _write_settings(file: Path, settings: Mapping[str, Any]) -> None:
 
     content = {"format": FORMAT, "version": VERSION, "policyforest": __version__, **settings}
     with replacing(file) as beside:
-        beside.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n")
+        beside.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     flush(file.parent)
 
 

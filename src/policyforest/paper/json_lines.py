@@ -7,15 +7,14 @@ and gains a line every few seconds at most, so the copy takes less than 1% of th
 
 from __future__ import annotations
 
-import fcntl
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from policyforest._support.files import flush, replacing
+from policyforest._support.files import FolderLock, flush, replacing
 
 LOCK_NAME = ".lock"
 StoredObject = dict[str, Any]
@@ -25,8 +24,7 @@ K = TypeVar("K", bound=Any)
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Waits until no other writer holds the folder, and holds it. The lock ends with the process, however it ends."""
-    with (folder / LOCK_NAME).open("ab") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with closing(FolderLock(folder / LOCK_NAME, wait=True)):
         yield
 
 
@@ -80,7 +78,7 @@ def write_lines(file: Path, text: str) -> None:
     for left_behind in file.parent.glob(f".{file.name}.*"):
         left_behind.unlink()  # Of a writer that was killed: one that runs would hold the lock.
     with replacing(file) as beside:
-        beside.write_text(text)
+        beside.write_text(text, encoding="utf-8")
     flush(file.parent)
 
 

@@ -7,7 +7,6 @@ of the others from 1000 to 4049 were looked at before a setting was changed.)
 
 from __future__ import annotations
 
-import resource
 import sys
 import time
 import warnings
@@ -72,7 +71,11 @@ def forget_peak_memory() -> None:
 
 
 def peak_memory() -> float:
-    """Of this process, in MB."""
+    """Of this process, in MB. `OSError` on Windows, where studies cannot measure it."""
+    if sys.platform == "win32":
+        raise OSError("studies of planning measure the peak of memory, which needs Linux or macOS")
+    import resource
+
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
 

@@ -116,10 +116,10 @@ def _end(name: str) -> str:
 
 
 def main(out: str, *pages: str) -> None:
-    made = {Path(page): renewed(Path(page).read_text(), Path(out)) for page in pages}
+    made = {Path(page): renewed(Path(page).read_text(encoding="utf-8"), Path(out)) for page in pages}
     for path, text in made.items():
         with replacing(path) as beside:
-            beside.write_text(text)
+            beside.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -147,7 +147,7 @@ def write_tables(out: Path, scale: str) -> None:
     ]
     for name, text in (("results.md", "\n".join(lines)), ("results.json", json.dumps(made | tables, indent=2) + "\n")):
         with replacing(out / name) as beside:
-            beside.write_text(text)
+            beside.write_text(text, encoding="utf-8")
 
 
 def _titled(title: str, columns: tuple[str, ...], rows: list[dict[str, Any]]) -> list[str]:

@@ -121,8 +121,8 @@ def write_report(path: str | os.PathLike[str], title: str, blocks: Sequence[str]
     """The page with everything it needs inside; `blocks` are pieces of HTML."""
     plotly = import_extra("plotly.offline", "report").get_plotlyjs()
     assets = files("policyforest.report") / "assets"
-    script = (assets / "report.js").read_text()
-    style = CSS + (assets / "report.css").read_text()
+    script = (assets / "report.js").read_text(encoding="utf-8")
+    style = CSS + (assets / "report.css").read_text(encoding="utf-8")
     # The icon is an empty one: a browser would ask the network for it.
     head = (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'

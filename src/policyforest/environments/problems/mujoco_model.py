@@ -27,7 +27,7 @@ class MujocoModel:
             message = "mujoco is not installed; run `pip install 'policyforest[mujoco]'`"
             raise DependencyNotInstalled(message) from error
         self._mujoco: Any = mujoco
-        self._model: Any = mujoco.MjModel.from_xml_string((MODELS / name).read_text())
+        self._model: Any = mujoco.MjModel.from_xml_string((MODELS / name).read_text(encoding="utf-8"))
         self._data: Any = mujoco.MjData(self._model)
         self._renderer: Any = None
 
