@@ -8,6 +8,7 @@ want qemu-system-arm qemu-system-arm
 want avr-gcc "gcc-avr avr-libc"
 want simavr simavr
 want aarch64-linux-gnu-gcc "gcc-aarch64-linux-gnu libc6-dev-arm64-cross"
+want aarch64-linux-gnu-g++ g++-aarch64-linux-gnu
 want qemu-aarch64 qemu-user
 want clang clang
 [ -d /usr/share/arduino/hardware/arduino/avr/cores ] || packages="$packages arduino-core-avr"

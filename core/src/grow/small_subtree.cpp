@@ -1,14 +1,15 @@
 #include "grow/small_subtree.hpp"
 
+#include "support/bits.hpp"
+
 namespace policyforest {
 
 namespace {
 
 using Bits = std::uint64_t;
 
-// Of sets that are not empty; the library's functions would ask.
-inline std::size_t lowest(Bits bits) { return static_cast<std::size_t>(__builtin_ctzll(bits)); }
-inline std::size_t highest(Bits bits) { return static_cast<std::size_t>(63 ^ __builtin_clzll(bits)); }
+inline std::size_t lowest(Bits bits) { return static_cast<std::size_t>(lowest_bit(bits)); }
+inline std::size_t highest(Bits bits) { return static_cast<std::size_t>(highest_bit(bits)); }
 
 inline std::size_t nth_lowest(Bits bits, int n) {
   for (; n > 1; --n) bits &= bits - 1;

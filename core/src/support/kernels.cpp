@@ -3,13 +3,13 @@
 namespace policyforest {
 
 extern const Kernels plain_kernels;
-#if defined(__x86_64__)
+#if defined(PF_WITH_AVX2)
 extern const Kernels avx2_kernels;
 #endif
 
 std::vector<const Kernels*> available_kernels() {
   std::vector<const Kernels*> versions{&plain_kernels};
-#if defined(__x86_64__)
+#if defined(PF_WITH_AVX2)
   if (__builtin_cpu_supports("avx2")) versions.push_back(&avx2_kernels);
 #endif
   return versions;

@@ -1,23 +1,27 @@
-// Bodies of the kernels, in the vector notation of GCC and Clang, which each instruction set gets compiled
-// from; included by kernels_*.cpp with PF_KERNELS_NAME and PF_KERNELS_VARIABLE defined. Nothing here may
-// instantiate a template of the standard library that the compiler could emit out of line: the linker keeps one
-// copy of such a function for the whole program, and it could be the one with the newer instructions.
+// Bodies of the kernels on vectors (lanes.inl), which each instruction set gets compiled from; included by kernels_*.cpp
+// with PF_KERNELS_NAME and PF_KERNELS_VARIABLE defined. Nothing here may instantiate a template of the standard library
+// that the compiler could emit out of line: the linker keeps one copy of such a function for the whole program, and it
+// could be the one with the newer instructions.
 #include <cstring>
 #include <limits>
 
+#if defined(__GNUC__) && !defined(PF_PLAIN_LANES)  // Clang defines it too
+#define PF_VECTOR_NOTATION
 #if defined(__AVX2__)
+#define PF_AVX2
 #include <immintrin.h>
+#endif
 #endif
 
 #include "policyforest/support/kernels.hpp"
+#include "support/bits.hpp"
 
 namespace policyforest {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-using Lanes = double __attribute__((vector_size(32)));
-using Mask = long long __attribute__((vector_size(32)));
+#include "support/lanes.inl"
 
 inline Lanes load(const double* p) {
   Lanes v;
@@ -32,7 +36,7 @@ inline Lanes where(Mask mask, Lanes v) {
   return v;
 }
 inline unsigned bits_of(Mask m) {
-#if defined(__AVX2__)
+#if defined(PF_AVX2)
   __m256d v;
   std::memcpy(&v, &m, sizeof v);
   return static_cast<unsigned>(_mm256_movemask_pd(v));
@@ -40,9 +44,10 @@ inline unsigned bits_of(Mask m) {
   return static_cast<unsigned>((m[0] & 1) | (m[1] & 2) | (m[2] & 4) | (m[3] & 8));
 #endif
 }
-inline Lanes smaller(Lanes a, Lanes b) { return a < b ? a : b; }
-inline Lanes larger(Lanes a, Lanes b) { return a > b ? a : b; }
+inline Lanes smaller(Lanes a, Lanes b) { return choose(a < b, a, b); }
+inline Lanes larger(Lanes a, Lanes b) { return choose(a > b, a, b); }
 inline Lanes broadcast(double v) { return Lanes{v, v, v, v}; }
+inline Mask broadcast_integer(std::int64_t v) { return Mask{v, v, v, v}; }
 
 // Eight numbers as two vectors.
 struct Eight {
@@ -52,7 +57,7 @@ inline Eight load_eight(const double* p) { return {load(p), load(p + 4)}; }
 
 // The last n < 8 numbers of a column with `fill` behind them, so that tails take the same lanes as everything else.
 inline Eight load_tail(const double* p, std::size_t n, double fill) {
-#if defined(__AVX2__)
+#if defined(PF_AVX2)
   alignas(32) static constexpr long long kChosen[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
   const auto part = [&](std::size_t at) {
     const __m256i chosen = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(kChosen + 8 - n + at));
@@ -169,7 +174,8 @@ LowerSums lower_sums_weighted(const double* x, double split, const double* z, co
 // For a few dozen numbers: how many are smaller than each of them, four at a time and without a branch. The
 // rank-th smallest is the largest number with fewer than `rank` smaller ones.
 void order_statistics_of_few(const double* v, std::size_t n, std::size_t rank, double& low, double& high) {
-  const long long low_limit = static_cast<long long>(rank), high_limit = static_cast<long long>(n - rank + 1);
+  const Mask low_limit = broadcast_integer(static_cast<std::int64_t>(rank));
+  const Mask high_limit = broadcast_integer(static_cast<std::int64_t>(n - rank + 1));
   Lanes lows = broadcast(-kInfinity), highs = lows;
   for (std::size_t j = 0; j < n; j += 4) {
     double block[4] = {-kInfinity, -kInfinity, -kInfinity, -kInfinity};  // never the largest of anything
@@ -179,8 +185,8 @@ void order_statistics_of_few(const double* v, std::size_t n, std::size_t rank, d
     Mask negative_counts{};
     for (std::size_t i = 0; i < n; ++i) negative_counts += broadcast(v[i]) < p;
     const Lanes none = broadcast(-kInfinity);
-    lows = larger(-negative_counts < low_limit ? p : none, lows);
-    highs = larger(-negative_counts < high_limit ? p : none, highs);
+    lows = larger(choose(-negative_counts < low_limit, p, none), lows);
+    highs = larger(choose(-negative_counts < high_limit, p, none), highs);
   }
   low = lows[0];
   high = highs[0];
@@ -219,7 +225,7 @@ void order_statistics(const double* v, std::size_t n, std::size_t rank, double& 
 #include "support/small_set_kernels.inl"
 #include "support/step_kernels.inl"
 
-#if defined(__AVX2__)
+#if defined(PF_AVX2)
 // For each of the 16 masks the 32-bit lane order that brings the chosen doubles to the front, and the one
 // that brings the others, reversed, to the end.
 struct Orders {
@@ -246,7 +252,7 @@ void partition(const double* from, double* to, std::size_t n, std::size_t n_colu
                std::size_t key, double split) {
   const double* keys = from + key * stride;
   std::size_t lower = 0, upper = n, i = 0;
-#if defined(__AVX2__)
+#if defined(PF_AVX2)
   // Both stores write four numbers; what is too much lands in free places as long as eight are free.
   const Lanes v = broadcast(split);
   for (; i + 8 <= n; i += 4) {

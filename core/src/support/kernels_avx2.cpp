@@ -1,5 +1,5 @@
-// Compiled with -mavx2 -mbmi2 -mpopcnt where the target is x86-64, and empty elsewhere.
-#if defined(__AVX2__)
+// Compiled with -mavx2 and -mpopcnt where the build defines PF_WITH_AVX2 (x86-64, GCC or Clang), and empty elsewhere.
+#if defined(PF_WITH_AVX2)
 #define PF_KERNELS_NAME "avx2"
 #define PF_KERNELS_VARIABLE avx2_kernels
 #include "support/kernels.inl"

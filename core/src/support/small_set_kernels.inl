@@ -12,7 +12,7 @@ std::uint64_t lower_bits(const double* x, double split, std::size_t n) {
 
 std::uint64_t ranks_below(const std::uint8_t* ranks, int rank) {
   std::uint64_t bits = 0;
-#if defined(__AVX2__)
+#if defined(PF_AVX2)
   const __m256i limit = _mm256_set1_epi8(static_cast<char>(rank));
   for (int half = 0; half < 2; ++half) {
     const __m256i r = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(ranks + 32 * half));
@@ -28,7 +28,6 @@ std::uint64_t ranks_below(const std::uint8_t* ranks, int rank) {
 // Each number becomes a 16-bit key, ten bits of its place in the range and six of its own number, so that no two
 // are equal; its rank is how many keys are smaller, counted for 32 numbers at a time.
 void rough_ranks(const double* v, std::size_t n, std::uint8_t* places) {
-  using Keys = std::int16_t __attribute__((vector_size(32)));
   const Summary s = summary(v, n);
   const double range = s.max - s.min, scale = 1023.0 / range;
   constexpr double kMax = std::numeric_limits<double>::max();
@@ -45,7 +44,8 @@ void rough_ranks(const double* v, std::size_t n, std::uint8_t* places) {
     std::memcpy(&k0, keys + i, sizeof k0);
     std::memcpy(&k1, keys + i + 16, sizeof k1);
     for (std::size_t j = 0; j < n; ++j) {
-      const Keys key = keys[j] - Keys{};
+      Keys key;
+      for (int l = 0; l < 16; ++l) key[l] = keys[j];
       count0 -= key < k0;
       count1 -= key < k1;
     }
@@ -57,7 +57,7 @@ void rough_ranks(const double* v, std::size_t n, std::uint8_t* places) {
 }
 
 void look_up(const std::uint8_t* table, const std::uint8_t* numbers, std::uint8_t* to) {
-#if defined(__AVX2__)
+#if defined(PF_AVX2)
   // Sixteen entries of the table at a time: numbers outside of them get their top bit set, which gives 0.
   for (int half = 0; half < 64; half += 32) {
     const __m256i n = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(numbers + half));

@@ -16,12 +16,11 @@ inline Mask load_integers(const void* p) {
   return v;
 }
 inline void store_integers(void* p, Mask v) { std::memcpy(p, &v, sizeof v); }
-inline Mask broadcast_integer(std::int64_t v) { return Mask{v, v, v, v}; }
 
 void add_steps(std::int64_t* steps, std::int64_t* before, std::uint64_t states, std::int64_t value) {
   const Mask v = broadcast_integer(value);
   while (states) {
-    const int at = __builtin_ctzll(states) & ~3;
+    const int at = lowest_bit(states) & ~3;
     const Mask chosen = load_integers(kLaneMasks.lanes[states >> at & 15]);
     states &= ~(std::uint64_t{15} << at);
     const Mask difference = (v - load_integers(before + at)) & chosen;
@@ -38,9 +37,9 @@ struct LargestRun {
     store_integers(steps, Mask{});
     const Mask larger = sum > best;
     const Mask longer = larger | ((sum == best) & (end == from));
-    best = larger ? sum : best;
-    first = larger ? from : first;
-    end = longer ? to : end;
+    best = choose(larger, sum, best);
+    first = choose(larger, from, first);
+    end = choose(longer, to, end);
   }
 };
 
