@@ -1,6 +1,7 @@
 # make demo   learn a pendulum controller from 100 random episodes, evaluate it, export it, write a report
 # make test   everything that CI runs
-# make bench  our times beside our peers'
+# make bench  our times compared with those of other libraries
+# make coverage  the Python tests, and the share of the code that they run
 # make lint   ruff, mypy and the order of the packages (import-linter) alone
 # make stubs  src/policyforest/_core.pyi, the types of the C++ core, from the compiled module
 # make test-embedded   exported C on emulated processors; installs cross compilers and emulators
@@ -9,6 +10,8 @@
 # make test-gazebo   the swing-up in Gazebo; needs Debian and root, 11 minutes and 2.8 GB the first time
 # make test-ray   learning on a Ray cluster of several local nodes that are killed; installs Ray
 # make bench-scaling   time and memory over samples and workers; writes docs/scaling.md
+# make wheel  the sdist and the wheel, in dist/; make test-wheel installs it in an empty venv and tests it there
+# make test-clang test-lanes test-aarch64   the C++ tests with Clang, without vector notation, and on emulated ARM64
 # make docs   the documentation as a site, in site/; needs no network once .venv is there
 # make test-ecosystem  Stable-Baselines3, d3rlpy and Hugging Face's cards; installs PyTorch in a venv of its own
 #                      (TORCH=torch==2.13.0+cpu: a build without CUDA is a tenth of the size, where your index has one)
@@ -22,7 +25,7 @@ CORE := $(shell find core -type f) CMakeLists.txt
 CPP_TESTS := $(wildcard tests/cpp/*)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-cpp test-python test-embedded test-ros test-ros2 test-gazebo test-ray test-ecosystem docs quotes bench bench-export bench-scaling lint stubs clean
+.PHONY: demo test test-cpp test-python test-embedded test-ros test-ros2 test-gazebo test-ray test-ecosystem test-clang test-lanes test-aarch64 coverage wheel test-wheel docs quotes bench bench-export bench-scaling lint stubs clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python -m policyforest.cli.demo
@@ -33,6 +36,12 @@ test-cpp: build/cpp/.passed build/cpp-sanitized/.passed
 
 test-python: $(VENV)/.installed
 	$(BIN)/python -m pytest -n 2 tests --ignore=tests/embedded --ignore=tests/ros1 --ignore=tests/cluster
+
+# The same tests, and the share of the Python code that they run.
+coverage: $(VENV)/.installed
+	$(BIN)/python -m pytest -n 2 tests --ignore=tests/embedded --ignore=tests/ros1 --ignore=tests/cluster \
+	  --cov=policyforest --cov-report=
+	$(BIN)/python -m coverage report --skip-covered
 
 test-embedded: $(VENV)/.installed
 	tests/embedded/install_tools.sh
@@ -57,6 +66,18 @@ test-ray: $(VENV)/.installed-ray
 
 test-ecosystem: $(VENV)-ecosystem/.installed
 	POLICYFOREST_ECOSYSTEM=1 $(VENV)-ecosystem/bin/python -m pytest tests/ecosystem
+
+# Portability: other compilers and another processor. The C++ tests, built in build/cpp-*.
+test-clang: build/cpp-clang/.passed
+test-lanes: build/cpp-lanes/.passed
+test-aarch64: build/cpp-aarch64/.passed
+
+wheel: $(VENV)/.build-tools
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation --outdir dist
+
+test-wheel: wheel
+	$(PYTHON) tools/test_wheel.py dist/policyforest-*.whl $(WHEEL)
 
 docs: $(VENV)/.installed
 	$(BIN)/python -m mkdocs build --strict
@@ -94,7 +115,7 @@ $(VENV)/.created:
 	touch $@
 
 $(VENV)/.build-tools: $(VENV)/.created
-	$(BIN)/pip install -q "scikit-build-core>=0.10" "nanobind>=3.1" "numpy>=2.0" "cmake>=3.18" ninja
+	$(BIN)/pip install -q "scikit-build-core>=0.10" "setuptools-scm>=8" build "nanobind>=3.1" "numpy>=2.0" "cmake>=3.18" ninja
 	touch $@
 
 $(VENV)/.installed: $(VENV)/.build-tools pyproject.toml $(CORE)
@@ -118,10 +139,17 @@ $(VENV)/.installed-ray: $(VENV)/.installed
 	$(BIN)/pip install -q --no-build-isolation -Cbuild-dir=build/python -e ".[test,ray]"
 	touch $@
 
-build/cpp/.passed build/cpp-sanitized/.passed: build/%/.passed: $(VENV)/.build-tools $(CORE) $(CPP_TESTS)
+VARIANTS := cpp cpp-sanitized cpp-clang cpp-lanes cpp-aarch64
+OPTIONS-cpp-sanitized := -DPOLICYFOREST_SANITIZE=ON
+OPTIONS-cpp-clang := -DCMAKE_CXX_COMPILER=clang++
+OPTIONS-cpp-lanes := -DPOLICYFOREST_PLAIN_LANES=ON
+# Linked statically: the emulator then needs none of the target's libraries.
+OPTIONS-cpp-aarch64 := -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_EXE_LINKER_FLAGS=-static \
+  -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ -DCMAKE_CROSSCOMPILING_EMULATOR=qemu-aarch64
+
+$(VARIANTS:%=build/%/.passed): build/%/.passed: $(VENV)/.build-tools $(CORE) $(CPP_TESTS)
 	$(BIN)/cmake -S . -B build/$* -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DPOLICYFOREST_PYTHON=OFF \
-	  -DPOLICYFOREST_TESTS=ON -DPOLICYFOREST_SANITIZE=$(if $(findstring sanitized,$*),ON,OFF) > build-$*.log 2>&1 \
-	  || { cat build-$*.log; exit 1; }
+	  -DPOLICYFOREST_TESTS=ON $(OPTIONS-$*) > build-$*.log 2>&1 || { cat build-$*.log; exit 1; }
 	rm build-$*.log
 	$(BIN)/cmake --build build/$* -- --quiet
 	$(BIN)/ctest --test-dir build/$* --output-on-failure
