@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import operator
 import os
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -100,8 +102,16 @@ def real_number(
 def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
     """`value`, which must be one of a few words."""
     if value not in allowed:
-        raise ValueError(f"{name}: is {value!r}, must be one of {', '.join(map(repr, allowed))}")
+        raise ValueError(
+            f"{name}: is {value!r}, must be one of {', '.join(map(repr, allowed))}{suggestion(value, allowed)}"
+        )
     return str(value)
+
+
+def suggestion(value: Any, allowed: Iterable[str]) -> str:
+    """The end of an error: the allowed word that is nearest to a wrong one, if any is near."""
+    near = difflib.get_close_matches(str(value), list(allowed), 1)
+    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def threads(n_jobs: int | None, name: str = "n_jobs") -> int:

@@ -1,7 +1,7 @@
 """The command line: ``policyforest learn | data | explore | evaluate | show | export | certify | bench | reproduce |
 doctor | ros | gazebo``.
 
-What a user got wrong is one line on standard error and the exit code 2; ``--debug`` shows where it arose.
+A user's mistake is one line on standard error, with a hint, and the exit code 2; ``--debug`` shows where it arose.
 
 May import: `_support`, `data`, `forest`, `environments`, `policy`, `learning`, `exploration`, `baselines`, `report`,
 `export`, `certification`, `ros`, `paper`.
@@ -9,6 +9,7 @@ May import: `_support`, `data`, `forest`, `environments`, `policy`, `learning`, 
 
 from __future__ import annotations
 
+import difflib
 import sys
 import traceback
 import warnings
@@ -23,13 +24,13 @@ from policyforest.cli.certify import certify
 from policyforest.cli.data import data
 from policyforest.cli.doctor import doctor
 from policyforest.cli.evaluate import evaluate
-from policyforest.cli.examples import epilog, exit_codes
+from policyforest.cli.examples import epilog, exit_codes, welcome
 from policyforest.cli.explore import explore
 from policyforest.cli.export import export
 from policyforest.cli.gazebo import gazebo
 from policyforest.cli.learn import learn
 from policyforest.cli.once import Once
-from policyforest.cli.output import one_line
+from policyforest.cli.output import QUIET, one_line
 from policyforest.cli.reproduce import reproduce
 from policyforest.cli.ros import ros
 from policyforest.cli.show import show
@@ -78,8 +79,18 @@ def _refuse_usage(error: Any) -> None:
     if type(error).__name__ == "NoArgsIsHelpError":
         return
     command = error.ctx.command_path if error.ctx is not None else "policyforest"
-    _tell(f"{' '.join(error.format_message().split())} (see {command} --help)")
+    _tell(f"{_usage_message(error)} (see {command} --help)")
     raise typer.Exit(2) from error
+
+
+def _usage_message(error: Any) -> str:
+    """Click's message; for an unknown option, the nearest one instead of a list."""
+    wrong = getattr(error, "option_name", None)
+    if not isinstance(wrong, str) or error.ctx is None:
+        return " ".join(error.format_message().split())
+    known = [name for parameter in error.ctx.command.params for name in parameter.opts if name.startswith("--")]
+    near = difflib.get_close_matches(wrong, known, 1, 0.5)
+    return f"No such option: {wrong}" + (f". Did you mean '{near[0]}'?" if near else "")
 
 
 def _tell(text: str) -> None:
@@ -90,7 +101,7 @@ main = typer.Typer(
     cls=_OneLineErrors,
     help="Learn continuous controllers from few samples, and run them in a microsecond.",
     epilog=exit_codes(),
-    no_args_is_help=True,
+    invoke_without_command=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -105,7 +116,9 @@ def _version(wanted: bool) -> None:
 
 
 def _note_warning(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
-    """Warnings of this library are notes for people: a file and a line of ours would tell them nothing."""
+    """Warnings of this library are notes for people, who have no use for a file and a line of ours."""
+    if QUIET.get():
+        return
     ours = category.__module__.startswith("policyforest")
     print(f"note: {one_line(str(message))}" if ours else f"{category.__name__}: {message}", file=sys.stderr)
 
@@ -120,6 +133,8 @@ def _options(
 ) -> None:
     ctx.with_resource(warnings.catch_warnings())
     warnings.showwarning = _note_warning
+    if ctx.invoked_subcommand is None:
+        print(welcome(sorted(ctx.command.list_commands(ctx))))  # type: ignore[attr-defined]
 
 
 for command in (learn, data, explore, evaluate, show, export, certify, bench, reproduce, doctor):

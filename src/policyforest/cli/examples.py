@@ -1,4 +1,10 @@
-"""What is shown under ``--help`` of each command: a few lines that work as they stand, and the exit codes."""
+"""What is shown without a command and under ``--help``: examples that can be copied, and the exit codes."""
+
+TO_TRY = (
+    "policyforest learn inverted-pendulum-6kg --episodes 100 -o pendulum.pforest",
+    "policyforest evaluate pendulum.pforest inverted-pendulum-6kg",
+    "policyforest export pendulum.pforest --to c -o pendulum",
+)
 
 EXAMPLES = {
     "learn": (
@@ -72,8 +78,8 @@ EXAMPLES = {
 EXIT_CODES = {
     0: "done",
     1: "done, but a check failed (`doctor`, `certify`), or the reader of a pipe went away",
-    2: "something that was given is wrong; one line on standard error names it",
-    3: "a fault of PolicyForest itself; run again with --debug and report it",
+    2: "an argument, an option or a file is wrong; one line on standard error names it",
+    3: "an error in PolicyForest itself; run again with --debug and report it",
     130: "interrupted by Ctrl-C",
 }
 
@@ -83,6 +89,16 @@ def epilog(command: str) -> str | None:
     if command not in EXAMPLES:
         return None
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in EXAMPLES[command])
+
+
+def welcome(commands: list[str]) -> str:
+    """What the command prints without arguments."""
+    lines = "\n".join(f"  {line}" for line in TO_TRY)
+    return (
+        "PolicyForest learns continuous controllers from few samples, and runs them in a microsecond.\n\n"
+        f"Three commands to try: learn to balance a pole, test the policy, write it as C.\n\n{lines}\n\n"
+        f"Commands: {', '.join(commands)}\nHelp:     policyforest --help, policyforest COMMAND --help"
+    )
 
 
 def exit_codes() -> str:

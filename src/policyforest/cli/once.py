@@ -1,16 +1,23 @@
-"""A command that refuses an option given twice where the last one would win unseen."""
+"""What every command does with its options: one given twice is refused, and --quiet is known."""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import Annotated, Any
 
 import typer
+import typer.main
 from typer.core import TyperCommand
+
+from policyforest.cli.output import QUIET
 
 
 class Once(TyperCommand):
     """`--state a --state b` is an error, since it would mean `--state b`; flags and lists may be repeated."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.params.append(_quiet_option())
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         given: list[Any] = self.make_parser(ctx).parse_args(args=list(args))[2]
@@ -19,3 +26,30 @@ class Once(TyperCommand):
             if single and times > 1:
                 raise typer.BadParameter(f"is given {times} times, must be given once", ctx=ctx, param=parameter)
         return super().parse_args(ctx, args)
+
+
+def _hush(ctx: typer.Context, quiet: bool) -> None:
+    """Ends with the command, so that a program that runs several keeps its notes."""
+    token = QUIET.set(QUIET.get() or quiet)
+    ctx.call_on_close(lambda: QUIET.reset(token))
+
+
+def _quiet_option() -> Any:
+    """Made by typer from a function: the arguments of its own classes differ between its versions."""
+    app = typer.Typer(add_completion=False)
+
+    @app.command()
+    def _quiet(
+        quiet: Annotated[
+            bool,
+            typer.Option(
+                "--quiet",
+                "-q",
+                help="No notes, warnings or progress; errors and the result are still printed.",
+                callback=_hush,
+                expose_value=False,
+            ),
+        ] = False,
+    ) -> None: ...
+
+    return next(parameter for parameter in typer.main.get_command(app).params if parameter.name == "quiet")

@@ -1,6 +1,7 @@
-"""What the commands say: tables or JSON on standard output, notes and progress on standard error.
+"""What the commands print: tables or JSON on standard output, notes and progress on standard error.
 
-Progress shows on a terminal alone; in a pipe a command says nothing but its result.
+Progress is shown on a terminal alone; in a pipe a command prints nothing but its result. With ``--quiet`` there are no
+notes, warnings and progress either; errors stay.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ import math
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from policyforest._support.arguments import seed_number, threads
+from policyforest._support.progress import part_done, terminal_bar
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -50,6 +53,8 @@ Discount = Annotated[
 PolicyOutput = Annotated[Path, typer.Option("--output", "-o", help="Where the policy goes.")]
 
 PIPE_WIDTH = 160
+# Whether the command that runs was given --quiet.
+QUIET: ContextVar[bool] = ContextVar("quiet", default=False)
 
 
 def print_json(content: Mapping[str, Any]) -> None:
@@ -102,11 +107,15 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
 
 
 def note(text: str) -> None:
-    print(f"note: {text}", file=sys.stderr)
+    """A line for people on standard error, unless --quiet is given."""
+    if not QUIET.get():
+        print(f"note: {text}", file=sys.stderr)
 
 
 def warn(text: str) -> None:
-    print(f"warning: {text}", file=sys.stderr)
+    """The same for what may be wrong."""
+    if not QUIET.get():
+        print(f"warning: {text}", file=sys.stderr)
 
 
 class ProgressDisplay:
@@ -135,15 +144,21 @@ class _TerminalDisplay(ProgressDisplay):
     def __init__(self, bar: Any) -> None:
         self._bar = bar
         self._task = bar.add_task("", total=None)
+        self._planning = False
 
     def stage(self, text: str) -> None:
-        self._bar.reset(self._task, description=text, total=None)
+        done = part_done(text)
+        if done is None or not self._planning:
+            self._bar.reset(self._task, description=text, total=None if done is None else 1.0)
+        self._planning = done is not None
+        self._bar.update(self._task, description=text, completed=done or 0.0)
 
     def counted(self, text: str, total: int) -> Callable[[int, int], None]:
         self._bar.reset(self._task, description=text, total=total)
         return lambda done, total: self._bar.update(self._task, completed=done)
 
     def iterations(self, learner: FittedQIteration) -> None:
+        self._planning = False
         self._bar.reset(self._task, description="learning Q", total=learner.most_iterations())
 
     def block(self, done: QProgress) -> None:
@@ -157,22 +172,10 @@ class _TerminalDisplay(ProgressDisplay):
 @contextmanager
 def progress(quiet: bool = False) -> Iterator[ProgressDisplay]:
     """A bar on standard error if that is a terminal, and nothing otherwise."""
-    if quiet or not sys.stderr.isatty():
+    if quiet or QUIET.get() or not sys.stderr.isatty():
         yield ProgressDisplay()
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
-
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left at most"),
-        TimeRemainingColumn(),
-    )
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+    with terminal_bar() as bar:
         yield _TerminalDisplay(bar)
 
 

@@ -8,6 +8,7 @@ import gymnasium as gym
 import typer
 from gymnasium.error import NameNotFound, NamespaceNotFound, VersionNotFound
 
+from policyforest._support.arguments import suggestion
 from policyforest.environments.episodes import Environment
 from policyforest.environments.named_problems import PROBLEMS, environment_id
 
@@ -21,4 +22,5 @@ def open_environment(problem: str) -> Environment:
         return gym.make(environment_id(problem))
     except (NameNotFound, NamespaceNotFound, VersionNotFound) as error:
         names = ", ".join(PROBLEMS)
-        raise ValueError(f"PROBLEM: is {problem!r}, must be one of {names}, or a Gymnasium id ({error})") from error
+        hint = suggestion(problem, PROBLEMS) or f" ({error})"
+        raise ValueError(f"PROBLEM: is {problem!r}, must be one of {names}, or a Gymnasium id{hint}") from error

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +18,7 @@ import numpy as np
 
 from policyforest._support.arguments import real_number, seed_number
 from policyforest._support.blas import one_blas_thread
+from policyforest._support.progress import stages_shown
 from policyforest._support.settings import HOW
 from policyforest.data.plant import KnownFunction
 from policyforest.data.readers.datasets import as_transitions
@@ -91,7 +93,7 @@ class PlannedLearning:
         return planned
 
     def _baseline(self, samples: Transitions) -> Any:
-        """The controller that is there, behind checks; a policy of this library as it is."""
+        """The existing controller, behind checks; a policy of this library unchanged."""
         if self.baseline is None or isinstance(self.baseline, Policy):
             return self.baseline
         plant, spaces = samples.plant, (samples.observation_space, samples.action_space)
@@ -123,6 +125,7 @@ def learn(
     terminal: KnownFunction | None = None,
     random_state: int | np.random.Generator | None = 0,
     n_jobs: int | None = 1,
+    progress: bool = False,
 ) -> Any:
     """The best policy that the samples allow, without tuning.
 
@@ -136,6 +139,8 @@ def learn(
         terminal: The same for terminal steps.
         random_state: The seed.
         n_jobs: Threads; the result does not depend on them.
+        progress: Whether to show a bar with the time left on standard error, if learning takes more than 2 s.
     """
-    learner = PlannedLearning(discount, baseline, reward, terminal, random_state, n_jobs)
-    return learner.fit(data).policy
+    with stages_shown() if progress else nullcontext() as callback:
+        learner = PlannedLearning(discount, baseline, reward, terminal, random_state, n_jobs, callback)
+        return learner.fit(data).policy
