@@ -1,7 +1,7 @@
 """Hooks of MkDocs for what no plugin does. No network is needed.
 
-`contributing.md` and `changes.md` are copies of files at the root, with links that work on the site. The API pages are
-made by mkdocstrings from `docs/api`.
+`contributing.md`, `changes.md` and `security.md` are copies of files at the root, with links that work on the
+site. The API pages are made by mkdocstrings from `docs/api`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-COPIED = {"contributing.md": "CONTRIBUTING.md", "changes.md": "CHANGELOG.md"}
+COPIED = {"contributing.md": "CONTRIBUTING.md", "changes.md": "CHANGELOG.md", "security.md": "SECURITY.md"}
 
 
 def on_files(files: Any, config: Any) -> Any:
