@@ -55,7 +55,7 @@ test-ros: $(VENV)/.installed
 test-ros2: $(VENV)/.installed
 	PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 $(BIN)/python -m pytest tests/ros2 -rs
 
-# POLICYFOREST_GAZEBO says where Gazebo lives.
+# POLICYFOREST_GAZEBO is the folder of Gazebo.
 test-gazebo: $(VENV)/.installed
 	tests/ros1/install_tools.sh
 	$(BIN)/policyforest gazebo setup --yes

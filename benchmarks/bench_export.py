@@ -20,7 +20,7 @@ import report
 from bench_core import one_thread
 
 TITLE = "Exported policies"
-HEADINGS = ("forest", "exporter", "flash", "bytes a leaf", "instructions", "at most", "cold", "warm", "largest error")
+HEADINGS = ("forest", "exporter", "flash", "bytes per leaf", "instructions", "at most", "cold", "warm", "largest error")
 
 
 def main() -> int:

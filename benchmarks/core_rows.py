@@ -1,4 +1,4 @@
-"""The rows of the core's table: growing, predicting, and a whole Q iteration, each beside its peer.
+"""The rows of the core's table: growing, predicting, and a whole Q iteration, each compared with another library.
 
 scikit-learn's side is ExtraTreesRegressor. One thread on both sides. Every function makes its data, measures
 and returns its rows.
@@ -56,7 +56,7 @@ def medium_forest() -> tuple[ExtraTreesRegressor, pf.Forest]:
 
 
 def one_row_rows(rounds: int) -> list[Row]:
-    """One row a call, every call another row; a round is 1,000 calls.
+    """One row per call, every call another row; a round is 1,000 calls.
 
     `run` is how onnxruntime is called; `run_with_iobinding`, with buffers made before, is its fastest way.
     """

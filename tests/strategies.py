@@ -156,7 +156,7 @@ def partitions(
 
 
 def probes(plain: Sequence[Tree], box: np.ndarray, seed: int, count: int = 40) -> np.ndarray:
-    """Points of the closed box: coordinates on its sides, on thresholds, one bit beside them, and between."""
+    """Points of the closed box: coordinates on its sides, on thresholds, one bit next to them, and between."""
     rng = np.random.default_rng(seed)
     columns = []
     for d, (lo, hi) in enumerate(np.clip(box, -10.0, 10.0)):

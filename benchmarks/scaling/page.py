@@ -11,7 +11,7 @@ from run import GROWTH, ROOT, STRONG, WEAK, Measurement, stored
 PAGE, PLOT = ROOT / "docs" / "scaling.md", ROOT / "docs" / "images" / "scaling.png"
 BEGIN, END = "<!-- scaling: made by benchmarks/scaling/page.py -->\n", "<!-- end of scaling -->\n"
 TREES, INPUTS, STATES = 25, 3, 2
-# The cluster that is predicted: nodes, and bytes a second between them.
+# The cluster that is predicted: nodes, and bytes per second between them.
 NODES, CORES, NETWORK, SAMPLES = 100, 16, 1.25e9, 1_000_000_000
 
 Result = dict[str, Any]
@@ -35,7 +35,7 @@ def ratio_to_n_log_n(result: Result, base: Result) -> float:
 
 def growth_table(found: dict[Measurement, Result]) -> list[str]:
     base = found.get(Measurement(100_000))
-    rows = ["| samples | one iteration | of it growth | against N log N from 100,000 | peak memory | leaves |"]
+    rows = ["| samples | one iteration | growth of trees | against N log N from 100,000 | peak memory | leaves |"]
     rows.append("|---:|---:|---:|---:|---:|---:|")
     for result in found.values():
         ratio = f"{ratio_to_n_log_n(result, base):.2f}×" if base else ""
@@ -111,7 +111,7 @@ def plot(found: dict[Measurement, Result]) -> None:
     axes = figure.add_subplot()
     sizes = [r["samples"] for r in found.values()]
     axes.loglog(sizes, [r["seconds"] for r in found.values()], "o-", label="one iteration, 2 threads")
-    axes.loglog(sizes, [r["growth_seconds"] for r in found.values()], "s--", label="of it growth")
+    axes.loglog(sizes, [r["growth_seconds"] for r in found.values()], "s--", label="growth of trees")
     base = found.get(Measurement(100_000))
     if base is not None:
         line = [base["seconds"] * n_log_n(n) / n_log_n(base["samples"]) for n in sizes]

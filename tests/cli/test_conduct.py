@@ -128,7 +128,7 @@ def test_tab_completes_commands_and_options() -> None:
 
 
 def test_ctrl_c_while_starting_is_quiet() -> None:
-    """Python tells of each import on standard error. It writes much more than a pipe holds, so while nobody reads on it
+    """Python tells of each import on standard error. It writes much more than a pipe holds, so while no one reads on it
     waits: the interrupt always comes amid the imports, however slow or fast the machine is."""
     command = [sys.executable, "-v", COMMAND, "doctor"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -1,4 +1,4 @@
-"""`doctor` lists the packages that PolicyForest itself declares, and says how to get those that are missing."""
+"""`doctor` lists the packages that PolicyForest itself declares, and how to get those that are missing."""
 
 from __future__ import annotations
 

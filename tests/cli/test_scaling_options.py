@@ -1,4 +1,4 @@
-"""Options of the command line that say where work runs and what is kept on the way."""
+"""Options of the command line for where work runs and what is kept on the way."""
 
 from __future__ import annotations
 

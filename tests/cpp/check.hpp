@@ -1,4 +1,4 @@
-// The smallest test harness that says where it failed: CHECK counts, main returns check::report().
+// The smallest test harness that names the line that failed: CHECK counts, main returns check::report().
 #pragma once
 
 #include <cstdio>

@@ -218,7 +218,7 @@ void pruning_refuses_what_it_cannot_do() {
   CHECK_INVALID(prune(tree.view(), rt::box(2), 0));
   CHECK_INVALID(prune(tree.view(), rt::box(1), 2));
   CHECK(message([&] { prune(tree.view(), rt::box(2, 0.0, kInfinity), 2); }).starts_with("box: "));
-  // An infinite side that nobody splits or multiplies by does no harm.
+  // An infinite side that no node splits or multiplies by does no harm.
   Tree half = make_tree({split(0, 3, 1), leaf(1), leaf(2)}, 2);
   const Box side{{0.0, -kInfinity}, {8.0, kInfinity}};
   CHECK(text(prune(half.view(), side, 1)) == "1.625");

@@ -68,6 +68,6 @@ def untyped(name: str, item: Any) -> Iterator[str]:
             yield f"{name}: {parameter.name} has no type"
         open_end = parameter.kind is inspect.Parameter.VAR_KEYWORD and parameter.annotation in ("Any", Any)
         if open_end and not re.search(rf"\b{parameter.name}\b", inspect.getdoc(item) or ""):
-            yield f"{name}: neither type nor docstring says what {parameter} may be"
+            yield f"{name}: neither type nor docstring describes {parameter}"
     if signature.return_annotation is inspect.Signature.empty:
         yield f"{name} has no return type"

@@ -45,7 +45,7 @@ def two_action_samples(n=150, seed=0):
 
 
 def learner(**changes):
-    """Small, and without anything that the samples do not say."""
+    """Small, and without anything that the samples do not contain."""
     return pf.FittedQIteration(**{"discount": 0.9, "horizon": 3, "n_estimators": 5, "resample": None, **changes})
 
 

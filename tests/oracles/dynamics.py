@@ -85,7 +85,7 @@ def cart_pole(
 
 
 def energy_of_the_cart_pole(x: float, v: float, theta: float, omega: float) -> float:
-    """Of two bodies: the cart, and a uniform rod that moves with its middle and turns about it."""
+    """Of two bodies: the cart, and a uniform rod, which translates with its middle and turns about it."""
     m, length = 0.5, 0.5
     across, up = v + length / 2 * omega * cos(theta), -length / 2 * omega * sin(theta)
     turning = m * length**2 / 12 * omega**2

@@ -58,7 +58,7 @@ def test_stored_comparisons_are_drawn_without_torch(tmp_path: Path) -> None:
 
     found = sac_figure.rows(Cells(tmp_path))[1]
     assert sum(row[1] == "its single tree" and row[3].startswith("-210") for row in found) == 2
-    # Nobody needs torch, at any scale: what is stored is drawn.
+    # torch is not needed, at any scale: what is stored is drawn.
     assert figure(EXHIBITS["figure-sac"], Cells(tmp_path, "quick")).axes
 
 

@@ -1,4 +1,4 @@
-"""The summary of the report: the paper's number beside ours."""
+"""The summary of the report: the paper's number next to our own."""
 
 from __future__ import annotations
 

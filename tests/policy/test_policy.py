@@ -205,7 +205,7 @@ def test_no_action_takes_more_comparisons_than_it_says():
     assert policy.worst_case_comparisons <= sum(forest.depth * len(forest) for forest in policy.forests)
 
 
-# --- One tree an action ----------------------------------------------------------------------------------------------
+# --- One tree per action --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("leaf_model", ["constant", "linear"])

@@ -179,7 +179,7 @@ def test_the_node_answers_each_state_and_ends_with_the_safe_action():
         states.send(sample(arrived=time.monotonic()))
     assert commands[-3:] == [2.0] * 3
     time.sleep(0.2)
-    assert commands[-1] == 0.25  # nobody publishes any more
+    assert commands[-1] == 0.25  # no node publishes any more
     states.send(sample(arrived=time.monotonic()))
     assert commands[-1] == 2.0
     network.whole = False

@@ -256,7 +256,7 @@ def test_it_plans_between_episodes(tmp_path):
 
 
 def test_nobody_who_listens_is_an_error():
-    with pytest.raises(RobotLostError, match="nobody listens to /pendulum/pivot_controller/command"):
+    with pytest.raises(RobotLostError, match="no node listens to /pendulum/pivot_controller/command"):
         RobotExploration(explorer(None), LOCK_STEP, Loopback()).learn(episodes=1)
 
 

@@ -59,7 +59,7 @@ def acts_safely(network: Network) -> bool:
 
 
 def quick(seconds: np.ndarray) -> float:
-    """The first percentile: what the node needs when nobody else wants the processor; medians are the machine's too."""
+    """The first percentile: what the node needs while no other program computes; medians are the machine's too."""
     return float(np.quantile(seconds, 0.01))
 
 

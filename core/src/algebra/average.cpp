@@ -142,7 +142,7 @@ std::vector<std::pair<std::size_t, double>> weighted_trees(std::size_t n_trees,
                                                            std::span<const double> weights) {
   if (!weights.empty() && weights.size() != n_trees)
     throw std::invalid_argument("weights: has " + std::to_string(weights.size()) +
-                                " entries; must have one a tree, " + std::to_string(n_trees));
+                                " entries; must have one per tree, " + std::to_string(n_trees));
   std::vector<std::pair<std::size_t, double>> chosen;
   for (std::size_t k = 0; k < n_trees; ++k) {
     const double weight = weights.empty() ? 1.0 : weights[k];

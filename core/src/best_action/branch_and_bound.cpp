@@ -180,7 +180,7 @@ class Search {
   }
 
   // Constant leaves: which cells of equal value a box of the search joins depends on the order of its splits,
-  // but its lower corner does not, so the box that is returned is built anew from there.
+  // but its lower corner does not, so the box that is returned is built again from there.
   BestAction finish() {
     if (!actions_.linear()) {
       std::vector<double> point;
@@ -201,7 +201,7 @@ class Search {
 
   std::vector<Frame> frames_;
   std::vector<double> sides_;            // lo, then hi, of every frame
-  std::vector<std::int32_t> frontiers_;  // a node a tree of every frame
+  std::vector<std::int32_t> frontiers_;  // a node per tree of every frame
   std::size_t depth_ = 0;
 
   std::vector<double> slope_;

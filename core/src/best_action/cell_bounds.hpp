@@ -2,7 +2,7 @@
 //
 // Over the box of the group's states, each tree has a smallest and a largest value in each cell. The sums over the
 // trees bound F(s, .) for every state of the group: a cell whose upper bound is below the largest lower bound of all
-// cells is nobody's best. A line meets ever more leaves as forests grow (their number to the power 1 / inputs), while
+// cells cannot be the maximum for any state. A line meets ever more leaves as forests grow (their number to the power 1 / inputs), while
 // near states agree ever better on which of them matter.
 #pragma once
 
@@ -24,7 +24,7 @@ class CellBounds {
       : least_(n_cells), largest_(n_cells), tree_least_(n_cells), tree_largest_(n_cells), low_(n_inputs),
         high_(n_inputs) {}
 
-  // Begins anew with rows order[0], …, order[n - 1] of n_inputs numbers.
+  // Starts again with rows order[0], …, order[n - 1] of n_inputs numbers.
   void begin(const double* rows, const std::uint32_t* order, std::size_t n) {
     const std::size_t width = low_.size();
     for (std::size_t d = 0; d < width; ++d) {

@@ -13,7 +13,7 @@ namespace policyforest {
 
 namespace {
 constexpr std::size_t kBlock = 256;  // rows that go down one tree after the other: its nodes stay in the cache
-constexpr std::size_t kSideBySide = 13;  // descents that hide each other's latency (8.3 us a query became 2.7)
+constexpr std::size_t kSideBySide = 13;  // descents that hide each other's latency (8.3 us per query became 2.7)
 
 // One point on its way down one tree.
 struct Descent {

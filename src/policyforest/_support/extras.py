@@ -7,7 +7,7 @@ from typing import Any
 
 
 def import_extra(module: str, extra: str) -> Any:
-    """The module, or an error that says how to install it."""
+    """The module, or an error with the command that installs it."""
     try:
         return import_module(module)
     except ImportError as error:

@@ -12,7 +12,7 @@ from policyforest._support.arguments import Floats
 
 
 def require_observations(name: str, space: Space[Any] | None) -> Box:
-    """The space itself if it is a vector of numbers; else a ValueError that says what it is."""
+    """The space itself if it is a vector of numbers; else a ValueError that describes it."""
     if not isinstance(space, Box):
         raise ValueError(f"{name}: is {space}, must be a gymnasium.spaces.Box")
     if len(space.shape) != 1 or space.shape[0] == 0:
@@ -22,7 +22,7 @@ def require_observations(name: str, space: Space[Any] | None) -> Box:
 
 
 def require_actions(name: str, space: Space[Any] | None) -> Box:
-    """The space itself if it is a bounded vector of real numbers; else a ValueError that says what it is."""
+    """The space itself if it is a bounded vector of real numbers; else a ValueError that describes it."""
     if not isinstance(space, Box):
         raise ValueError(f"{name}: is {space}, must be a Box (discrete actions are not supported)")
     require_observations(name, space)

@@ -1,6 +1,6 @@
 """Basis functions for linear value functions: Q(x) = w . phi(x).
 
-A `Basis` says what the functions look like; `basis.over(box)` places them over a box of inputs and returns the
+A `Basis` defines the form of the functions; `basis.over(box)` places them over a box of inputs and returns the
 `Features` phi: (N, D) -> (N, K). Inputs are first scaled so that the box becomes [-1, 1]^D; nothing is clipped, so phi
 is defined outside of the box as well.
 """
@@ -83,7 +83,7 @@ class Polynomials:
 class RadialBasis:
     """A constant and Gaussians on a regular grid: phi_j(z) = exp(-|(z - c_j) / sigma|^2 / 2).
 
-    The grid has `n_centres` points a dimension (one number, or one for each dimension) between -reach and +reach of
+    The grid has `n_centres` points per dimension (one number, or one for each dimension) between -reach and +reach of
     the scaled box; sigma is `width` times the spacing of the grid, dimension by dimension. A dimension with one centre
     is left out of the Gaussians.
     """

@@ -9,7 +9,7 @@
 
 The settings were chosen by trial on samples of other seeds than those of the table. On the double integrator 30 other
 runs of the same settings had a mean of -4.6: nothing is lost on the way to the origin, but the car stops 0.03 to 0.12
-beside it. On the 8 kg pendulum and the car LSPI was tried with many grids and is unreliable (at best 6 of 10 runs
+away from it. On the 8 kg pendulum and the car LSPI was tried with many grids and is unreliable (at best 6 of 10 runs
 balanced, about half reached the top), hence the forests. On the car 3,000 samples are too few: 8 of 10 runs reach the
 top.
 """

@@ -31,7 +31,7 @@ def evaluate(
     max_steps: Annotated[
         int | None, typer.Option(help="The longest episode, if shorter than the problem's own limit.")
     ] = None,
-    discount: Annotated[float, typer.Option(help="1 sums the rewards as they are.")] = 1.0,
+    discount: Annotated[float, typer.Option(help="1 sums the rewards unchanged.")] = 1.0,
     *,
     known: KnownOptions,
     json: Json = False,

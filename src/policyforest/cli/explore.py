@@ -113,7 +113,7 @@ def explore(
     jobs: Jobs = -1,
     json: Json = False,
 ) -> None:
-    """Explore PROBLEM from nothing, and keep the best of several policies learned from what was seen."""
+    """Explore PROBLEM from scratch, and keep the best of several policies learned from the samples."""
     selection.check()
     budget = run_options.budget
     plans = run_options.agent == PLAN_AGENT  # it takes formulas itself; others see them as the problem's own

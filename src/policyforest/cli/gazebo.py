@@ -130,5 +130,5 @@ def _ask(question: str, yes: bool) -> None:
     if yes:
         return
     if not sys.stdin.isatty():
-        raise ValueError("--yes: is missing, must be given where nobody can be asked")
+        raise ValueError("--yes: is missing, must be given where no terminal is attached to ask for confirmation")
     typer.confirm(question, abort=True)

@@ -78,7 +78,7 @@ def take_samples(
     if not problem:
         raise ValueError("PROBLEM: is missing, must be given without --data")
     if options.samples is not None and options.by_episodes:
-        raise ValueError("--samples: goes with neither --episodes nor --steps, must stand alone")
+        raise ValueError("--samples: cannot be combined with --episodes or --steps")
     environment = known_task(open_environment(problem), **known)
     told = {name: formula for name, formula in known.items() if formula is not None}
     try:

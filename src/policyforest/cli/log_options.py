@@ -34,7 +34,7 @@ class LogOptions:
         str | None,
         typer.Option(help="'step' if the terminal flag stands beside the last action, 'state' if beside the end."),
     ] = None
-    period: Annotated[float | None, typer.Option(help="Seconds of a control step that rows are brought to.")] = None
+    period: Annotated[float | None, typer.Option(help="Resample rows to this control period (seconds).")] = None
     max_gap: Annotated[
         float | None, typer.Option(help="Seconds without a row that end an episode.  [default: 3 periods]")
     ] = None

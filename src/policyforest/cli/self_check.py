@@ -1,6 +1,6 @@
 """A check of this installation in a few seconds: does the native core do what plain Python says it must?
 
-Every check returns a word about what it compared, or raises an AssertionError that says what was wrong.
+Every check returns a short text about what it compared, or raises an AssertionError that names the difference.
 """
 
 from __future__ import annotations

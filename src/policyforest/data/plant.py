@@ -36,7 +36,7 @@ class Plant:
             samples.
         delay: Control steps by which commands act late, where the state holds the pending ones.
         follows: Pairs (name, source) of states whose next value is known: it is that of the source now. A set point
-            that is held has itself as source, one that is previewed the column that holds its next value.
+            that is held has itself as source, a previewed one has the column that holds its next value.
     """
 
     state_names: tuple[str, ...] = ()

@@ -102,7 +102,7 @@ def _metadata(data: Transitions) -> str:
 def _transitions(metadata: str, arrays: Mapping[str, Array]) -> Transitions:
     content = json.loads(metadata)
     if not isinstance(content, dict) or content.get("format") != TRANSITIONS_FORMAT:
-        raise ValueError("its metadata does not say so")
+        raise ValueError("its metadata does not name the format")
     if content["version"] != TRANSITIONS_VERSION:
         raise ValueError(f"version {content['version']!r}, this software reads version {TRANSITIONS_VERSION}")
     columns: dict[str, Any] = dict(arrays)

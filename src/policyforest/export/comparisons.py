@@ -1,4 +1,4 @@
-"""How many comparisons a policy makes for a state, and the bound that no state passes."""
+"""The number of comparisons that a policy makes for a state, and its bound over all states."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from policyforest.policy.policy import Policy
 
 
 def comparisons(policy: Policy, states: ArrayLike) -> NDArray[np.int64]:
-    """Comparisons with thresholds in `policy.act(state)`, one number a state; angles must be in their turn already."""
+    """Comparisons with thresholds in `policy.act(state)`, one number per state; angles must be within their turn."""
     rows = np.asarray(states, dtype=np.float64)
     total = np.zeros(len(rows), dtype=np.int64)
     for forest in policy.forests:

@@ -55,7 +55,7 @@ class HostDriver:
         return actions
 
     def time_many(self, function: Any, states: NDArray[Any], n_actions: int) -> float:
-        """Seconds a call, one pass through the states."""
+        """Seconds per call, one pass through the states."""
         action = np.empty(n_actions, dtype=states.dtype)
         n, width = states.shape
         seconds = self._library.time_many(

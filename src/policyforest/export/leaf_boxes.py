@@ -12,7 +12,7 @@ from policyforest.forest.forest import Forest
 
 @dataclass(frozen=True)
 class LeafBoxes:
-    """A row a leaf, in the order of the leaves."""
+    """One row per leaf, in the order of the leaves."""
 
     lo: Floats
     hi: Floats

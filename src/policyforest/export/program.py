@@ -121,7 +121,7 @@ def float_program(policy: Any, precision: Precision) -> Program:
 
 
 def forest_models(forest: Forest) -> Floats:
-    """A row a leaf, in the order of the leaves: its constant, or w…, c."""
+    """One row per leaf, in the order of the leaves: its constant, or w…, c."""
     arrays = forest.arrays
     if forest.leaf_model == "linear":
         return np.asarray(arrays["coefficients"])

@@ -33,7 +33,7 @@ SEARCH_MODES: tuple[SearchMode, ...] = ("exact", "bounded", "merged")
 
 @dataclass(frozen=True)
 class BestActions:
-    """Maxima of F(s, ·) over the action box, one row a state."""
+    """Maxima of F(s, ·) over the action box, one row per state."""
 
     value: Floats
     """F(s, a) at the best action: (n,)"""
@@ -222,7 +222,7 @@ class Forest:
         """Maximum and arg max of F(s, ·) over the action box, Eq. (bestForestAction), for each row of `states`.
 
         `action_dims` are the inputs that are actions (default: the last ones, those that `states` does not fill).
-        "exact" finds the true maximum; "bounded" one that is near it, at a cost per state that has a bound (see
+        "exact" finds the true maximum; "bounded" a value near it, at a cost per state that has a bound (see
         `bounded_search`; with one action dimension it is the exact one); "merged" is the paper's: project, merge, prune
         to `max_leaves`, take the best leaf. Of several best boxes the lowest is taken, and its middle (linear leaves:
         the best corner). With one action dimension, neighbouring boxes of equal value count as one.

@@ -25,12 +25,12 @@ Maximise = Callable[[Floats, int], BestActions]
 
 # A block is worth its hand-over from this many samples times trees on, and states: about 0.2 s of work.
 BLOCK_SAMPLES, BLOCK_STATES = 1_000_000, 1 << 14
-# Larger blocks of states would cost memory, about 100 bytes a state, and gain no time.
+# Larger blocks of states would cost memory, about 100 bytes per state, and gain no time.
 LARGEST_BLOCK = 1 << 18
 
 
 def silent(done: float) -> None:
-    """Tells nobody how far it is."""
+    """Reports no progress."""
 
 
 class SharedInputs:
@@ -51,7 +51,7 @@ class SharedInputs:
         self._executor, self.name, self.box, self.n_samples = executor, name, box, n
         self.period = period_rows(periodic, dims)
         sorted_input = next((d for d in range(dims) if d not in periodic), None)
-        # The targets lie behind the columns: the core then grows from this memory as it is.
+        # The targets lie behind the columns: the core then grows from this memory directly.
         self._table = np.empty((dims + 1, n))
         self._order: NDArray[np.uint32] | None = None
         if sorted_input is not None:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def tree_text(forest: Forest, tree: int, names: Sequence[str], max_nodes: int) -> str:
-    """Tree number `tree` of a forest, a line a node, children indented under the question that leads to them."""
+    """Tree number `tree` of a forest, one line per node, children indented under the question that leads to them."""
     arrays = forest.arrays
     first = int(arrays["node_offsets"][tree])
     first_leaf = int(arrays["leaf_offsets"][tree])

@@ -1,6 +1,6 @@
 """Fitted Policy Forest: from a Q forest to a policy that answers in a microsecond.
 
-States are drawn, the best action of each is found, and one regression forest an action dimension learns pi_j(s) from
+States are drawn, the best action of each is found, and one regression forest per action dimension learns pi_j(s) from
 them (§ Learning the continuous policy). Constant leaves make "FPF:PWC", linear ones "FPF:PWL".
 """
 
@@ -95,7 +95,7 @@ class FittedPolicyForest:
     def _grow(
         self, samples: Transitions, states: Floats, actions: Floats, seed: int, executor: Executor
     ) -> tuple[Forest, ...]:
-        """One forest an action dimension, on the same states."""
+        """One forest per action dimension, on the same states."""
         inputs = SharedInputs(executor, "policy", [*states.T], samples.state_box(), samples.periodic)
         return tuple(
             inputs.grow(

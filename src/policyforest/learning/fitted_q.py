@@ -176,7 +176,7 @@ class FittedQIteration:
         return given
 
     def _first_values(self, watched: QSamples, start: Floats | None) -> Floats:
-        """V_0 at the next states: what was given, what the warm start says, or 0."""
+        """V_0 at the next states: the argument, the value of the warm start, or 0."""
         if start is not None:
             return watched.started(start)
         return watched.values(None if self.warm_start is None else self.warm_start.maximiser())

@@ -9,7 +9,7 @@ from policyforest._support.angles import difference, wrapped
 from policyforest._support.arguments import Floats
 from policyforest.data.transitions import Transitions
 
-# How many of its nearest neighbours tell how far a drawn state may lie from an observed one.
+# The number of nearest neighbours that bound the distance of a drawn state from an observed one.
 NEIGHBOURS = 10
 # Neighbours are looked for among this many states at most, and the distances scaled to what they were among all.
 REFERENCES = 4_000

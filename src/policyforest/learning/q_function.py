@@ -55,7 +55,7 @@ class QFunction:
         return Maximiser(self.forest, n_states, self.transitions.periodic, search, settings.max_leaves)
 
     def policy(self, action_search: SearchMode | None = None) -> GreedyPolicy:
-        """pi(s) = arg max_a Q(s, a), searched anew at each call: the paper's "FQI".
+        """pi(s) = arg max_a Q(s, a), searched again at each call: the paper's "FQI".
 
         Args:
             action_search: How the arg max is searched, as in `Forest.best_action`; None: as while Q was learned.

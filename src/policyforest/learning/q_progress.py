@@ -13,7 +13,7 @@ class QProgress:
     """How far learning is, after each block of trees or states."""
 
     iteration: int
-    """h, the one that is running"""
+    """h, the running iteration"""
     most_iterations: int
     """`horizon="auto"` may end before"""
     stage: Literal["trees", "values"]

@@ -3,7 +3,7 @@
 Four states are too many for a fine grid. Instead, many bang-bang guesses of the first 1.5 s are improved by
 differential dynamic programming; the best are then lengthened and improved again, five steps at a time, so that a path
 that would fall over later is corrected at once. Most guesses end at the same return. The forces are played in the
-environment from the hanging pole at rest, so the return is one that is reached: a bound from below on the optimum.
+environment from the hanging pole at rest, so the return is reached: a lower bound on the optimum.
 
 It is close to the optimum if the first 1.5 s are: no step is worth more than 1, so the optimum of any longer episode is
 at most that of the first 30 steps plus 1 for each of the others, and the found path loses less than 1e-3 of that.

@@ -99,7 +99,7 @@ def _require_keys(result: dict[str, Any], kind: str, methods: tuple[str, ...]) -
         _require_numbers(rows, () if "plan" in result else METHOD_KEYS[kind], "methods")
     if kind == "plans":
         _require_numbers([result["planned"]], PLAN_KEYS, "plans")
-        _require(isinstance(result["planned"].get("kept"), bool), "its plan does not say whether it was 'kept'")
+        _require(isinstance(result["planned"].get("kept"), bool), "its plan has no 'kept' that is true or false")
 
 
 def _require_limit(problem: str, mean_return: float) -> None:

@@ -132,7 +132,7 @@ def write_tables(out: Path, scale: str) -> None:
         "",
         *_markdown(TIMES, tables["times"]),
         "",
-        "Beside SAC, means over seeds [95%]; seconds with those of the environment's steps:",
+        "Compared with SAC, means over seeds [95%]; seconds with those of the environment's steps:",
         "",
         *_markdown(sac_figure.COLUMNS, tables["comparisons"]),
         "",
@@ -160,9 +160,9 @@ def _when(out: Path, scale: str) -> str:
     found = [content for study in STUDIES.values() for content in study.stored(out, scale).values()]
     days, machines = (sorted({str(cell[key]) for cell in found if key in cell}) for key in ("date", "machine"))
     if not days:
-        return "on days that they do not say"
+        return "on days that they do not record"
     silent = sum("date" not in cell for cell in found)
-    before = f"; {silent} of {len(found)} are older and do not say" if silent else ""
+    before = f"; {silent} of {len(found)} are older and have no date" if silent else ""
     return f"{days[0]} to {days[-1]} on {', '.join(machines)}{before}"
 
 

@@ -31,7 +31,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class ActionRange:
-    """The least and the largest action over a box of states, one an action dimension, and states that get them."""
+    """The least and the largest action over a box of states, one per action dimension, and states that get them."""
 
     low: Floats
     high: Floats
@@ -56,11 +56,11 @@ class Check:
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """How much one state dimension can change the action while all others stay as they are."""
+    """How much one state dimension can change the action while all others stay unchanged."""
 
     dim: int
     change: Floats
-    """One an action dimension: what `states` show when the dimension goes from the first of `values` to the second"""
+    """One per action dimension: what `states` show when the dimension goes from the first of `values` to the second"""
     at_most: Floats
     """No state has more. The same as `change`, unless the actions there are clipped"""
     states: Floats

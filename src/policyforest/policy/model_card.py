@@ -1,4 +1,4 @@
-"""A card that tells what a saved policy is, in the form that Hugging Face's hub shows: Markdown after a YAML head."""
+"""A card that describes a saved policy, in the form that Hugging Face's hub shows: Markdown after a YAML head."""
 
 from __future__ import annotations
 

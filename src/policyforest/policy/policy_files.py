@@ -1,4 +1,4 @@
-"""Policies in files: ``.pforest``, a safetensors file with the policy's arrays and a JSON text that says what they are.
+"""Policies in files: ``.pforest``, a safetensors file with the policy's arrays and a JSON text that describes them.
 
 The text of format versions 1 and 2:
 
@@ -89,7 +89,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 def _read(file: BinaryIO) -> Any:
     content, entries = read_header(file)
     if content.get("format") != FORMAT:
-        raise ValueError("its text does not say that it is one")
+        raise ValueError("not a PolicyForest policy file")
     _require_version(content.get("version"))
     wanted = KEYS | ({"signals"} if content["version"] == VERSION else set())
     if content.keys() != wanted:

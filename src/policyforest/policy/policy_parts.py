@@ -95,7 +95,7 @@ class Parts:
         return periodic
 
     def finish(self) -> None:
-        """Refuses what nobody took."""
+        """Refuses entries that no reader took."""
         if self._arrays or self._settings:
             names = ", ".join([*self._arrays, *self._settings])
             raise ValueError(f"it holds {names}, which does not belong there")

@@ -243,7 +243,7 @@ def parse_config(content: Mapping[str, Any], source: str = "config") -> RobotCon
 
 
 def wrapped(value: float, low: float, high: float) -> float:
-    """The angle in [low, high) that is `value` but for whole turns; one that lies there already stays as it is."""
+    """The angle in [low, high) that is `value` but for whole turns; an angle in that range is returned unchanged."""
     return value if low <= value < high else turned_half_open(value, low, high)
 
 

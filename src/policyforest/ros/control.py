@@ -31,7 +31,7 @@ class HistoryPolicy:
         self.forget()
 
     def forget(self) -> None:
-        """Begins anew."""
+        """Starts again."""
         self._buffer.reset(before=self._safe)
         self._filled = 0
 

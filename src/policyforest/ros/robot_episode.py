@@ -57,7 +57,7 @@ class Robot:
             if time.monotonic() > end:
                 topics = ", ".join(dict.fromkeys(action.topic for action in self._config.action))
                 reasons = "".join(f"; {problem}" for problem in network_problems(self._config, self._transport))
-                raise RobotLostError(f"robot: nobody listens to {topics} after {timeout:g} s{reasons}")
+                raise RobotLostError(f"robot: no node listens to {topics} after {timeout:g} s{reasons}")
             time.sleep(0.02)
 
     def bring_back(self) -> Floats:

@@ -106,7 +106,7 @@ def test_a_number_that_is_not_finite_is_malformed(tmp_path: Path) -> None:
     [
         ({"state": ["/joints.position[0]"]}, "has no topic /joints; it has /cmd .std_msgs/msg/Float64."),
         ({"state": ["/joint_states.angle[0]"]}, "^/joint_states has no field 'angle'"),
-        ({"state": ["/joint_states.position"]}, "^/joint_states.position is a list, say which entry"),
+        ({"state": ["/joint_states.position"]}, "^/joint_states.position is a list, choose an entry"),
         ({"state": ["/joint_states.position[elbow]"]}, "has no 'elbow' among its names wheel, hinge"),
         ({"state": ["/joint_states.position[7]"]}, "out of bounds"),
         ({"state": ["theta"]}, "'theta': must be a topic and a field"),

@@ -1,4 +1,4 @@
-"""Datasets of other libraries that are in memory: learners take them as they are."""
+"""Datasets of other libraries that are in memory: learners take them directly."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ import pytest
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is told by /proc")
 
-# Reads a log in a process of its own and tells how much memory of its own that took at most (pages of files are the
+# Reads a log in a process of its own and prints the peak of its own memory (pages of files are the
 # system's to take back, so they do not count), its child's included.
 PROGRAM = """
 import json, os, sys, threading, time, warnings
@@ -45,7 +45,7 @@ print(json.dumps({"rows": log.description.n_rows, "bytes": max(most) - most[0]})
 
 
 def write_csv(path: Path, rows: int, letters: int) -> Path:
-    """x, v, u and a note that nobody asks for."""
+    """x, v, u and a note that is not read."""
     rng, part = np.random.default_rng(0), 5_000
     numbers, notes = rng.normal(size=(part, 3)).tolist(), [rng.bytes(letters // 2).hex() for _ in range(part)]
     block = "".join(f"{x:.6f},{v:.6f},{u:.6f},{note}\n" for (x, v, u), note in zip(numbers, notes, strict=True))

@@ -43,8 +43,8 @@ def create(name: str, buffer: list[EpisodeBuffer], observations: Any, **options:
         observation_space=observations,
         action_space=spaces.Box(-1, 1, (1,), np.float64),
         algorithm_name="random",
-        author="nobody",
-        author_email="nobody@example.com",
+        author="unknown",
+        author_email="unknown@example.com",
         code_permalink="https://example.com",
         **options,
     )

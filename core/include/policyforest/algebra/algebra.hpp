@@ -35,7 +35,7 @@ Tree average(const Forest& forest, std::size_t max_leaves, std::span<const doubl
 // (phi' - phi)^2 for linear ones, over the dimensions in which the box has width, in units of the whole box;
 // ties go to the node that comes first. In a dimension without width all of a node's volume is on the side
 // that holds its one value. A node without volume costs nothing, and its leaves are averaged unweighted. A
-// tree that is small enough already is returned as it is; otherwise the box must be finite wherever the tree
+// tree that is small enough already is returned unchanged; otherwise the box must be finite wherever the tree
 // splits or a linear leaf has a coefficient that is not 0.
 Tree prune(const TreeView& tree, const Box& box, std::size_t max_leaves);
 

@@ -1,6 +1,6 @@
 // The benchmark systems, and rollouts that never leave the core.
 //
-// A system advances its state by one control step and says what that step was worth. It holds parameters
+// A system advances its state by one control step and returns the reward of that step. It holds parameters
 // only: the state belongs to the caller and random numbers come in as `noise`, so that a step is a pure
 // function and one system serves any number of threads.
 #pragma once

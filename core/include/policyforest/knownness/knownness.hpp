@@ -18,7 +18,7 @@ namespace policyforest {
 
 enum class KnownnessForm {
   // Eq. (alt:knownness): density of points in the leaf over the density in the whole box, at most 1. Splits are drawn
-  // at random between the leaf's extreme points, one a dimension, and the best of them is taken.
+  // at random between the leaf's extreme points, one per dimension, and the best of them is taken.
   density,
   // Eq. (MRE:knownness), on the box scaled to the unit cube: points / nu / floor((n k / nu)^(1/k)) / longest side.
   // Splits are in the middle, the dimensions take turns. The floor counts as 1 where it would be 0.

@@ -85,7 +85,7 @@ struct LearnedModel {
   std::vector<Relation> relations;  // applied in this order
   std::vector<Period> periods;      // empty, or one entry per state dimension
   std::vector<Actuator> actuators;  // empty, or one entry per action dimension
-  std::vector<Copy> copies;         // history that moves on by a step
+  std::vector<Copy> copies;         // history, shifted by one step
 
   RegressorGroup reward;  // over some dimensions of (s, a, s')
   std::vector<std::size_t> reward_inputs;

@@ -1,4 +1,4 @@
-// A policy as it runs: one forest an action dimension, periodic states wrapped, actions clipped to their box.
+// A policy as it runs: one forest per action dimension, periodic states wrapped, actions clipped to their box.
 #pragma once
 
 #include <cstddef>

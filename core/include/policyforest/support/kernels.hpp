@@ -37,7 +37,7 @@ struct Kernels {
   // front of `to` in their order, the others to its end in reverse.
   void (*partition)(const double* from, double* to, std::size_t n, std::size_t n_columns, std::size_t stride,
                     std::size_t key, double split);
-  // Bit i tells whether x[i] <= split, i < n <= 64; x must be readable up to the next multiple of 8.
+  // Bit i is set if x[i] <= split, i < n <= 64; x must be readable up to the next multiple of 8.
   std::uint64_t (*lower_bits)(const double* x, double split, std::size_t n);
   // For each state s of a set: steps[s] += value - before[s], before[s] = value. Both arrays are readable and
   // writable up to the next multiple of 4 after the last state of the set.
@@ -47,7 +47,7 @@ struct Kernels {
   // sum: cells [first, end). Leaves zeros behind.
   void (*largest_runs)(std::int64_t* steps, std::size_t width, const std::int64_t* cells, std::size_t n_rows,
                        std::int64_t* first, std::int64_t* end);
-  // Bit i tells whether ranks[i] < rank, i < 64; ranks are at most 127.
+  // Bit i is set if ranks[i] < rank, i < 64; ranks are at most 127.
   std::uint64_t (*ranks_below)(const std::uint8_t* ranks, int rank);
   // to[i] = table[numbers[i]], i < 64; numbers are below 64.
   void (*look_up)(const std::uint8_t* table, const std::uint8_t* numbers, std::uint8_t* to);

@@ -128,7 +128,7 @@ def _controller(log: LogContents) -> Iterator[Advice]:
             yield Advice(
                 "no-exploration",
                 f"action {column.name} is a linear function of the state: one controller, always the same",
-                "its data cannot tell what other actions would do; add noise to the actions when recording",
+                "its data do not show the effect of other actions; add noise to the actions when recording",
             )
 
 
@@ -165,7 +165,7 @@ def _ends(log: LogContents) -> Iterator[Advice]:
     if log.columns.terminal is None and log.columns.truncated is None:
         yield Advice(
             "no-terminal",
-            "no column says which states end the task",
+            "no column marks the states that end the task",
             "fine for a task without an end; else name one (--terminal), or write a formula: --terminal 'abs(x) > 1'",
         )
     elif log.columns.terminal is not None and not log.terminals.any():

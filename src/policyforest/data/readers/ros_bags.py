@@ -56,7 +56,7 @@ class _Field:
         if self.index is not None:
             value = value[self._position(message)]
         elif isinstance(value, list | np.ndarray):
-            raise _SourceError(f"{self.topic}.{'.'.join(self.path)} is a list, say which entry: …[0] or …[name]")
+            raise _SourceError(f"{self.topic}.{'.'.join(self.path)} is a list, choose an entry: …[0] or …[name]")
         return float(value)
 
     def _position(self, message: Any) -> int:

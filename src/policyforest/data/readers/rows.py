@@ -53,7 +53,7 @@ class Rows:
         return f"{self.source}, {self.unit} {self.lines[row]}"
 
     def only(self, kept: Bools) -> Rows:
-        """The rows that are kept; the first row after one that is left out is a break."""
+        """The rows that are kept; the first row after an omitted one is a break."""
         if kept.all():
             return replace(self, breaks=np.append(True, self.breaks[1:])[: len(self)])
         dropped = np.concatenate([[False], ~kept[:-1]])

@@ -34,7 +34,7 @@ void act_many(void *act, int bytes, long n, int n_states, int n_actions, const c
     call(act, bytes, states + i * n_states * bytes, actions + i * n_actions * bytes);
 }
 
-/* Seconds a call over one pass through the states: of this thread alone, other programs do not count. */
+/* Seconds per call over one pass through the states: of this thread alone, other programs do not count. */
 double time_many(void *act, int bytes, long n, int n_states, const char *states, char *action)
 {
   const double begin = seconds(CLOCK_THREAD_CPUTIME_ID);

@@ -1,4 +1,4 @@
-/* Runs an exported policy on a target: prints a line a state with the ticks that the call took and the action's bits.
+/* Runs an exported policy on a target: prints one line per state with the ticks that the call took and the action's bits.
  *
  * trial_states.h holds the states; the target's own file gives `put_text`, `ticks` and the end. */
 #include <stdint.h>

@@ -60,7 +60,7 @@ def _require_plain_regression(fields: dict[str, str]) -> None:
         )
     if int(fields["num_tree_per_iteration"]) != 1:
         raise ValueError(
-            f"model: LightGBM grew {fields['num_tree_per_iteration']} trees an iteration; a Forest has one output"
+            f"model: LightGBM grew {fields['num_tree_per_iteration']} trees per iteration; a Forest has one output"
         )
 
 

@@ -46,7 +46,7 @@ Handle = tuple[Label, bytes, str, list[tuple[int, int]]]
 
 
 class Processes(Executor):
-    """`workers` processes (-1: one a core), each with `n_jobs` threads. They start with the first task."""
+    """`workers` processes (-1: one per core), each with `n_jobs` threads. They start with the first task."""
 
     def __init__(self, workers: int = -1, n_jobs: int = 1) -> None:
         self.workers, self.n_jobs = threads(workers, "workers"), threads(n_jobs)
@@ -76,11 +76,11 @@ class Processes(Executor):
             raise
 
     def _stop(self) -> None:
-        """Ends the processes at once: nobody waits for what they are at."""
+        """Ends the processes at once, without waiting for their tasks."""
         pool, self._pool = self._pool, None
         if pool is not None:
             results: Any = pool._result_queue
-            results._writer.close()  # ours: else nobody would tell who reads that a result will never be whole
+            results._writer.close()  # ours: else the reader would wait for a result that never comes
             for process in list((pool._processes or {}).values()):
                 process.kill()
             pool.shutdown(cancel_futures=True)

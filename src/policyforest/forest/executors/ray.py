@@ -172,7 +172,7 @@ def _place(address: str) -> tuple[str, str]:
 def _connect(ray: Any, address: str | None, options: dict[str, Any]) -> None:
     address = address or os.environ.get("RAY_ADDRESS")
     if address is None:
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nobody asked us to report
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # no reports to Ray's makers
         ray.init(**{"address": "local", "include_dashboard": False, "log_to_driver": False} | options)
         return
     _require_answer(address)
@@ -204,7 +204,7 @@ def _require_this_version(ray: Any) -> None:
     """Asks every node that works which policyforest it would run."""
     from policyforest._support.version import __version__
 
-    def installed() -> str:  # goes to the workers as it is, whatever they have installed
+    def installed() -> str:  # goes to the workers unchanged, whatever they have installed
         try:
             import policyforest
 

@@ -40,7 +40,7 @@ class Structure:
     """(sine, cosine, radius): one angle is predicted for each"""
     relations: tuple[StateRelation, ...] = field(default=(), repr=False)
     copies: tuple[tuple[int, int], ...] = ()
-    """(dimension, source): history that moves on by a step, from a dimension of (state, action)"""
+    """(dimension, source): history, shifted by one step, from a dimension of (state, action)"""
     commands_act: bool = True
     """Whether the dynamics depend on the actions; not where these act late"""
 

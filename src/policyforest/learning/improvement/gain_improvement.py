@@ -40,7 +40,7 @@ FIRST_STEP, LAST_STEP = 0.25, 0.01
 SMALLEST = 0.02
 # Laws that are tried per number.
 TRIES = 25
-# Members take turns with gains that are weaker, as they are, and stronger: a slope of the model that is wrong by this
+# Members take turns with weaker, unchanged and stronger gains: a slope of the model that is wrong by this
 # much must not let the system fall.
 MARGIN = (0.75, 1.0, 1.25)
 

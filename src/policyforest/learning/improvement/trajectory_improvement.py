@@ -162,7 +162,7 @@ class _TrajectoryRounds(PolicySearch):
 
 
 def _evened(weights: Floats) -> Floats:
-    """Curvatures as weights of mean 1, a column per action: bounded, and never zero."""
+    """Curvatures as weights with mean 1 and one column per action: bounded, and never zero."""
     if len(weights) == 0:
         return weights
     bounded = np.minimum(weights, np.quantile(weights, CURVED, axis=0))

@@ -105,7 +105,7 @@ def no_policy_below_the_paper_s(cells: Cells) -> Finding:
     note = (
         f"Mostly its samples: our own learner makes policies of {means[OUR_FINAL]:.0f} of them ({OUR_FINAL}), "
         f"the paper's of {means[SWING_UP]:.0f}; of our explorer's, ours makes {means[OURS]:.0f}. The density ratio "
-        "never says that a place is known, so optimism does not end; and plans of 20 steps are as long as the swing-up "
+        "never reports a place as known, so optimism does not end; and plans of 20 steps are as long as the swing-up "
         "itself. The original knownness does no better; a trial each in MuJoCo, DART and Gazebo misses it by less "
         "(table-engines)."
     )

@@ -67,7 +67,7 @@ class GazeboRod(EngineRod):
             if time.monotonic() > end:
                 self.close()
                 raise SimulatorLostError(
-                    f"Gazebo: nobody listens to {COMMAND} after {self._timeout:g} s; run `policyforest gazebo start`"
+                    f"Gazebo: no node listens to {COMMAND} after {self._timeout:g} s; run `policyforest gazebo start`"
                 )
             time.sleep(0.01)
 
@@ -77,7 +77,7 @@ class GazeboRod(EngineRod):
             while self._newest is None or not fits(self._newest):
                 self._news.wait(0.1)
                 if self._commands.listeners() == 0:
-                    raise SimulatorLostError(f"Gazebo: has died, nobody answers {asked} (see gzserver.log)")
+                    raise SimulatorLostError(f"Gazebo: has ended, no node answers {asked} (see gzserver.log)")
                 if time.monotonic() > end:
                     raise SimulatorLostError(f"Gazebo: has not answered {asked} within {self._timeout:g} s")
             return self._newest
