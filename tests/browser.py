@@ -62,6 +62,12 @@ class Browser:
         self._call("Page.navigate", url=path.resolve().as_uri())
         self.wait_for("document.body && document.body.dataset.ready === 'yes'")
 
+    def open_page(self, path: Path, width: int, height: int = 900) -> None:
+        """Opens any page, in a window of this width."""
+        self._call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self._call("Page.navigate", url=path.resolve().as_uri())
+        self.wait_for(f"document.readyState === 'complete' && location.pathname.endsWith({path.name!r})")
+
     def run(self, expression: str) -> Any:
         """The value of a JavaScript expression in the page."""
         answer = self._call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)

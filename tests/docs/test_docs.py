@@ -14,7 +14,8 @@ import policyforest as pf
 from policyforest.environments.named_problems import PROBLEMS
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", ROOT / "SECURITY.md"]
+PAGES += sorted((ROOT / "docs").glob("*.md"))
 PAGES += [page for room in ("algorithms", "tutorials") for page in sorted((ROOT / "docs" / room).glob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)")

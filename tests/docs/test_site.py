@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
+from browser import CHROMIUM, Browser
 from public_api import PUBLIC_MODULES, public_members, public_names
 
 ROOT = Path(__file__).parents[2]
@@ -21,9 +22,19 @@ NAMES = [(name, key, item) for name in PUBLIC_MODULES for key, item in public_na
 # A heading of an object, its signature, and what is written about it up to the next heading.
 ENTRY = re.compile(
     r'<h[2-6] id="([\w.]+)" class="doc doc-heading">.*?</h\d>\s*'
-    r'(?:<div class="[^"]*doc-signature[^"]*">(.*?)</div>)?(.*?)(?=<h[2-6] |<footer>)',
+    r'(?:<div class="[^"]*doc-signature[^"]*">(.*?)</div>)?(.*?)(?=<h[2-6] |</article>)',
     re.DOTALL,
 )
+
+
+# What is wider than its place: the page itself, or a part of the text that would scroll sideways inside of it.
+TOO_WIDE = """(() => {
+  const text = document.querySelector(".md-content");
+  const parts = [document.scrollingElement, ...text.querySelectorAll("*")];
+  const wide = parts.filter((e) => e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 0 &&
+    (e === document.scrollingElement || ["auto", "scroll"].includes(getComputedStyle(e).overflowX)));
+  return wide.map((e) => `${e.tagName}: ${e.scrollWidth} in ${e.clientWidth}, ${e.textContent.slice(0, 60)}`);
+})()"""
 
 
 class Entry(NamedTuple):
@@ -109,3 +120,31 @@ def test_parameters_are_lists_and_no_markup_is_left_over(entries: dict[str, Entr
 def test_a_page_of_an_algorithm_has_all_its_parts(page: Path) -> None:
     text = page.read_text()
     assert [line[3:] for line in text.splitlines() if line.startswith("## ")] == list(PARTS)
+
+
+@pytest.mark.skipif(not CHROMIUM, reason="Chromium is not installed; tests/install_browser.sh installs it")
+@pytest.mark.parametrize("width", [1280, 400])
+def test_no_page_scrolls_sideways(site: Path, width: int) -> None:
+    pages = sorted(page for page in site.rglob("*.html") if page.name != "404.html")
+    assert len(pages) > 40
+    with Browser() as browser:
+        found = {}
+        for page in pages:
+            browser.open_page(page, width)
+            if wide := browser.run(TOO_WIDE):
+                found[page.relative_to(site).as_posix()] = wide
+        assert found == {}
+        assert [url for url in browser.requests if not url.startswith(("file:", "data:"))] == []
+
+
+def test_the_site_has_a_dark_theme_and_a_search(site: Path) -> None:
+    home = (site / "index.html").read_text()
+    assert 'data-md-color-scheme="slate"' in home
+    assert 'data-md-component="search"' in home
+    assert "Cart-pole swing-up" in (site / "search" / "search_index.json").read_text()
+
+
+def test_the_home_page_has_pictures_and_no_table(site: Path) -> None:
+    home = (site / "index.html").read_text()
+    assert len(re.findall(r"<img ", home)) >= 4
+    assert "<table>" not in home

@@ -10,8 +10,9 @@ to the unit cube, with splits in the middle of one dimension after the other:
 
     knownness(x) = min(1, (points in the leaf / nu) / (floor((n k / nu)^(1/k)) * longest side of the leaf)).
 
-The density ratio never saturates: where a system keeps to one path, all states off that path stay unknown
-for ever, since n grows as fast as any count. `enough` ends that: from so many points on, n is not what a leaf is measured against.
+The density ratio never saturates: where a system keeps to one path, all states off that path stay unknown for
+ever, since n grows as fast as any count. `enough` ends that: from so many points on, leaves are not measured against
+n any more.
 """
 
 from __future__ import annotations
