@@ -87,10 +87,10 @@ def test_the_checker_accepts_targets_angles_and_moves_of_several_steps(tmp_path:
 
 def test_another_policy_or_model_is_rejected(saved: Path) -> None:
     other = grown_policy(CAR_GAINS, PLANE, seed=1)
-    assert pf.check_certificate(saved, other).reason == "it is about another policy"
+    assert pf.check_certificate(saved, other).reason == "it belongs to another policy"
     heavier = pf.Equations({"p": "p + 0.2*v", "v": "v + 0.19*u + w"}, ("u",), ("w",))
     model = replace(load_certificate(saved).model, equations=heavier)
-    assert pf.check_certificate(saved, POLICY, model).reason == "it is about another model"
+    assert pf.check_certificate(saved, POLICY, model).reason == "it belongs to another model"
 
 
 def test_random_changes_of_any_number_are_rejected(saved: Path, tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_a_certificate_of_another_version_is_rejected_in_words(saved: Path, tmp_
 def test_a_changed_file_cannot_be_loaded(saved: Path, tmp_path: Path) -> None:
     path = tmp_path / "changed.pfcert"
     path.write_bytes(with_number(saved.read_bytes(), "cells", 0, 0.25))
-    with pytest.raises(ValueError, match="it was changed or damaged"):
+    with pytest.raises(ValueError, match="the file was changed or damaged"):
         pf.load_certificate(path)
     with pytest.raises(FileNotFoundError):
         pf.check_certificate(tmp_path / "none.pfcert", POLICY)

@@ -52,7 +52,7 @@ def test_a_rejected_proof_ends_with_exit_code_1(folder: Path, tmp_path: Path) ->
     heavier = CAR.settings() | {"formulas": {"p": "p + 0.2*v", "v": "v + 0.19*u + w"}}
     other.write_text(json.dumps(heavier))
     done = run("certify", folder / "car.pforest", "--check", folder / "car.pfcert", "--equations", other, code=1)
-    assert "it is about another model" in done.stdout
+    assert "it belongs to another model" in done.stdout
 
 
 def test_an_empty_set_is_an_answer_with_exit_code_1(folder: Path) -> None:
@@ -116,4 +116,4 @@ def test_the_set_is_drawn_over_the_map_and_on_the_page(folder: Path, tmp_path: P
     assert map_.stat().st_size > 10_000
     grown_policy(CAR_GAINS, PLANE, seed=3).save(tmp_path / "other.pforest")
     refused = run("show", tmp_path / "other.pforest", "--certificate", folder / "car.pfcert", code=2)
-    assert "is about another policy" in refused.stderr
+    assert "belongs to another policy" in refused.stderr

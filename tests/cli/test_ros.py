@@ -104,4 +104,4 @@ def test_a_recording_is_turned_into_transitions(tmp_path):
     again = run("ros", "read", tmp_path / "run.bag", "-o", tmp_path / "again.npz", "--config", EXAMPLE)
     assert "4 samples" in again.output
     np.testing.assert_array_equal(pf.Transitions.load(tmp_path / "again.npz").rewards, samples.rewards)
-    assert "there is no such file" in refused(run("ros", "read", tmp_path / "no.bag", "-o", tmp_path / "no.npz"))
+    assert "does not exist" in refused(run("ros", "read", tmp_path / "no.bag", "-o", tmp_path / "no.npz"))

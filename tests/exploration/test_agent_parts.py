@@ -52,7 +52,7 @@ def test_an_episode_that_cannot_be_samples_is_refused_before_it_is_taken_in():
     with pytest.raises(ValueError, match="next_states: holds nan"):
         experience.add(broken)
     assert experience.episodes == []
-    with pytest.raises(ValueError, match="transitions: there are none"):
+    with pytest.raises(ValueError, match="transitions: the agent has none yet"):
         _ = experience.samples
 
 

@@ -83,7 +83,7 @@ def test_int16_needs_a_bounded_box(tmp_path: Path) -> None:
 
 def test_int16_tells_which_thresholds_fall_together(tmp_path: Path) -> None:
     forest = stump(0.5, [[-1e6, 1e6], [-1.0, 1.0]], more=0.75)
-    with pytest.raises(ValueError, match="1 of 2 splits of state dimension 0 cannot be told apart in 65536 steps"):
+    with pytest.raises(ValueError, match="1 of 2 splits of state dimension 0 cannot be distinguished in 65536 steps"):
         of(forest).export_c(tmp_path / "c", "int16")
     assert list(tmp_path.iterdir()) == []
     of(stump(0.5, [[-1.0, 1.0], [-1.0, 1.0]], more=0.75)).export_c(tmp_path / "c", "int16")

@@ -221,7 +221,7 @@ def test_a_start_that_fails_leaves_nothing_running(tmp_path, monkeypatch):
     failing = Server(installation)
     monkeypatch.setattr(server, "master_answers", lambda uri: True)
     monkeypatch.setattr(failing, "_gzserver", lambda *more: ["sh", "-c", "echo no display; exit 1"])
-    with pytest.raises(ChildProcessError, match="has ended by itself: no display"):
+    with pytest.raises(ChildProcessError, match="has ended unexpectedly: no display"):
         failing.start()
     assert failing.running() == {}
 

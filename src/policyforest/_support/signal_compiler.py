@@ -24,7 +24,7 @@ def compile_signals(
     compiler = _Compiler(measured, period, periodic)
     for name, text in texts:
         if not isinstance(name, str) or not name.isidentifier() or name in compiler.known:
-            raise ValueError(f"derive: {name!r} is no new name, must be one that no column has")
+            raise ValueError(f"derive: {name!r} is the name of a column, must be a new name")
         compiler.known[name] = compiler.compiled(f"derive: {name}", text)
     outputs = tuple(compiler.known[name] for name, _ in texts)
     return SignalProgram(tuple(compiler.operations), outputs)

@@ -89,7 +89,7 @@ def certify(
         error: A bound on the error of a learned model for each state, in place of one found on held-out samples.
         coverage: The share of held-out steps that the bound found on them holds.
         held_out: Samples that the model was not learned from.
-        max_cells: The most cells.
+        max_cells: The largest number of cells.
         max_seconds: No round begins later.
         tolerance: The search ends when a smaller share of the start box is undecided.
         random_state: The seed of the split into episodes to learn from and held-out ones.

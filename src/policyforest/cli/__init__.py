@@ -69,7 +69,7 @@ class _OneLineErrors(TyperGroup):
                 traceback.print_exc()
             what = f"{type(error).__name__}: {' '.join(str(error).split())}"
             _tell(
-                f"{what} (a fault of policyforest: run policyforest --debug {ctx.invoked_subcommand} … and report it)"
+                f"{what} (an error in policyforest: run policyforest --debug {ctx.invoked_subcommand} … and report it)"
             )
             raise typer.Exit(3) from error
 

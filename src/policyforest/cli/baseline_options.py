@@ -36,7 +36,7 @@ class BaselineOptions:
         """What keeps actions near the controller's; None without one."""
         if self.baseline is None:
             if self.noise is not None or self.safe:
-                raise ValueError("--noise, --safe: go with --baseline, must be left out without it")
+                raise ValueError("--noise, --safe: need --baseline, must be left out without it")
             return None
         if self.noise is None:
             raise ValueError("--noise: is missing, must be given with --baseline: how far actions may leave its own")

@@ -81,21 +81,22 @@ class SetOptions:
 
     box: Annotated[
         str | None,
-        typer.Option(help="What must never be left, 'lo:hi, lo:hi, …'.  [default: the states that are known]"),
+        typer.Option(help="The box that must never be left, 'lo:hi, lo:hi, …'.  [default: the states that are known]"),
     ] = None
     start: Annotated[
         str | None, typer.Option(help="The states to prove it for; from three states on.  [default: the box]")
     ] = None
     target: Annotated[str | None, typer.Option(help="Also prove that this box is reached and never left.")] = None
-    horizon: Annotated[int | None, typer.Option(help="--target: the most moves that may pass before.")] = None
+    horizon: Annotated[int | None, typer.Option(help="--target: the most moves until it is reached.")] = None
     precision: Annotated[
-        str | None, typer.Option(help="What the policy runs in: float64, float32 or int16.  [default: float64]")
+        str | None,
+        typer.Option(help="Precision of the policy: float64, float32 or int16.  [default: float64]"),
     ] = None
     control_steps: Annotated[
         int | None, typer.Option(help="Control steps of one move.  [default: 1, more from three states on]")
     ] = None
-    max_cells: Annotated[int, typer.Option(help="The most cells.")] = 100_000
-    max_seconds: Annotated[float, typer.Option(help="No round of the search begins later.")] = 600.0
+    max_cells: Annotated[int, typer.Option(help="The largest number of cells.")] = 100_000
+    max_seconds: Annotated[float, typer.Option(help="The time after which no new round of the search begins.")] = 600.0
     tolerance: Annotated[float, typer.Option(help="End when a smaller share of the box is undecided.")] = 0.002
 
     def boxes(self) -> dict[str, Any]:
@@ -121,10 +122,10 @@ class CertificateFiles:
     """Where certificates and pictures are read and written."""
 
     check: Annotated[
-        Path | None, typer.Option(help="Check this .pfcert file against the policy in place of a search.")
+        Path | None, typer.Option(help="Check this .pfcert file against the policy instead of searching.")
     ] = None
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Where the certificate goes.  [default: beside the policy]")
+        Path | None, typer.Option("--output", "-o", help="Where the certificate goes.  [default: next to the policy]")
     ] = None
     picture: Annotated[Path | None, typer.Option(help="Also draw the set over the policy's map, .png.")] = None
 

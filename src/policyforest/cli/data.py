@@ -17,7 +17,7 @@ from policyforest.data.readers import Description, read_log
 @with_option_groups
 def data(
     paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Files, folders or patterns; 'minari:ID'.")],
-    describe: Annotated[bool, typer.Option("--describe", help="Show what was understood; the default.")] = False,
+    describe: Annotated[bool, typer.Option("--describe", help="Describe the log; this is the default.")] = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Save the samples, .npz or .parquet, for learn --data.")
     ] = None,

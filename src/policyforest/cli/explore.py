@@ -57,16 +57,16 @@ class RunOptions:
     episodes: Annotated[
         int | None,
         typer.Option(
-            help="Episodes of the run in all, those of a resumed run included.  [default: 100 without --steps]"
+            help="Total episodes of the run, including those of a resumed run.  [default: 100 without --steps]"
         ),
     ] = None
-    steps: Annotated[int | None, typer.Option(help="Steps of the run in all, if they are fewer.")] = None
+    steps: Annotated[int | None, typer.Option(help="Total steps of the run, if that limit is reached first.")] = None
     agent: Annotated[
         str,
         typer.Option(help=f"{', '.join(AGENTS)}; 'plan' plans with a learned model, 'disagreement' with Q forests."),
     ] = AGENTS[0]
     run_dir: Annotated[
-        Path | None, typer.Option(help="Where every finished episode is kept; the run goes on if there is one.")
+        Path | None, typer.Option(help="A folder for the finished episodes; an existing run is resumed.")
     ] = None
     r_max: Annotated[
         float | None, typer.Option(help="The largest reward of a step.  [default: the largest seen so far]")
@@ -88,7 +88,7 @@ class RunOptions:
 class SelectionOptions:
     """How the policy is chosen in the end, and where it goes."""
 
-    policies: Annotated[int, typer.Option(help="Policies that are learned in the end; the best is kept.")] = 10
+    policies: Annotated[int, typer.Option(help="Policies to learn at the end; the best is kept.")] = 10
     validation_episodes: Annotated[int, typer.Option(help="Episodes to choose the best policy by.")] = 10
     output: PolicyOutput = Path("policy.pforest")
 
@@ -124,7 +124,7 @@ def explore(
         if (found := getattr(explorer.env, "evidence", None)) is not None and not json:
             note(str(found))
         if explorer.n_episodes and not json:
-            note(f"{run_options.run_dir} holds {explorer.n_episodes} episodes, the run goes on")
+            note(f"{run_options.run_dir} holds {explorer.n_episodes} episodes; the run is resumed")
         started = time.perf_counter()
         _play(explorer, budget, tensorboard, quiet=json)
         best = _best_policy(explorer, selection, quiet=json)

@@ -32,7 +32,7 @@ class CodeOptions:
 
     precision: Annotated[str, typer.Option(help="C: float64, float32 or int16.")] = "float64"
     style: Annotated[str, typer.Option(help="C: table (small) or branches (fast for small trees).")] = "table"
-    name: Annotated[str, typer.Option(help="C: what files and functions are called.")] = "policy"
+    name: Annotated[str, typer.Option(help="C: the name of files and functions.")] = "policy"
     max_bytes: Annotated[int | None, typer.Option(help="C: refuse to write more flash than this.")] = None
 
 
@@ -42,13 +42,14 @@ class OneTreeOptions:
 
     distil: Annotated[
         int | None,
-        typer.Option(help="First grow one tree of at most this many leaves an action on what the policy does."),
+        typer.Option(help="First learn one tree per action from the policy, with at most this many leaves."),
     ] = None
     data: Annotated[
         Path | None, typer.Option(help="With --distil: the samples, .npz or .parquet; for three states or more.")
     ] = None
     max_leaves: Annotated[
-        int | None, typer.Option(help="First merge into one tree of at most this many leaves an action; moves further.")
+        int | None,
+        typer.Option(help="First merge the forest into one tree per action; less exact than --distil."),
     ] = None
 
 
@@ -58,7 +59,7 @@ def export(
     to: Annotated[ExportFormat, typer.Option(help="C99 or ONNX.")] = ExportFormat.C,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="A directory (c) or a file .onnx.  [default: beside the policy]"),
+        typer.Option("--output", "-o", help="A directory (c) or a file .onnx.  [default: next to the policy]"),
     ] = None,
     *,
     code: CodeOptions,
@@ -126,7 +127,7 @@ def _write_onnx(policy: Policy, path: Path, code: CodeOptions) -> dict[str, Any]
         given = f"{code.precision!r}, {code.style!r}"
         raise ValueError(f"--precision, --style: are {given}; ONNX is float32 and has no styles")
     if code.max_bytes is not None:
-        raise ValueError(f"--max-bytes: is {code.max_bytes}, must be left out with ONNX, whose size is no flash")
+        raise ValueError(f"--max-bytes: is {code.max_bytes}, must be left out with ONNX, which is not written to flash")
     export_onnx(policy, path)
     return {
         "file": str(path),

@@ -25,7 +25,10 @@ gazebo = typer.Typer(
 
 Folder = Annotated[
     Path | None,
-    typer.Option("--dir", help="Where it lives.  [default: $POLICYFOREST_GAZEBO, or policyforest/gazebo in the cache]"),
+    typer.Option(
+        "--dir",
+        help="The folder.  [default: $POLICYFOREST_GAZEBO, or policyforest/gazebo in the cache]",
+    ),
 ]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
@@ -54,7 +57,7 @@ def setup(
 @gazebo.command(cls=Once, epilog=epilog("gazebo start"))
 def start(
     dir: Folder = None,
-    engine: Annotated[str, typer.Option(help=f"{' or '.join(ENGINES)}; DART repeats itself to the bit.")] = ENGINES[0],
+    engine: Annotated[str, typer.Option(help=f"{' or '.join(ENGINES)}; runs with DART are the same bit for bit.")] = ENGINES[0],
     ros_port: Annotated[
         int, typer.Option(help="Port of the ROS master; a running one is used.", min=1, max=65_535)
     ] = 11311,
@@ -96,7 +99,7 @@ def status(dir: Folder = None, json: Json = False) -> None:
 
 @gazebo.command(cls=Once, epilog=epilog("gazebo remove"))
 def remove(dir: Folder = None, yes: Yes = False, json: Json = False) -> None:
-    """Take everything away: what runs, mounts, and the folder."""
+    """Remove everything: running processes, mounts, and the folder."""
     installation = Installation(dir or default_folder())
     installation.require_removable()
     _ask(f"Remove {installation.folder}?", yes)

@@ -52,9 +52,7 @@ class LearnerOptions:
         ),
     ] = None
     preset: Annotated[str | None, typer.Option(help="'paper': the settings of the paper for this problem.")] = None
-    baseline: Annotated[
-        Path | None, typer.Option(help="A .pforest file to compare with: the policy that is there already.")
-    ] = None
+    baseline: Annotated[Path | None, typer.Option(help="A .pforest file of an existing policy to compare with.")] = None
     discount: Discount = None
     seed: Seed = 0
     jobs: Jobs = -1
@@ -91,8 +89,8 @@ class OutputOptions:
         for option, path in (("checkpoint-dir", self.checkpoint_dir), ("tensorboard", self.tensorboard)):
             if path is not None and method in WITHOUT_Q:
                 raise ValueError(
-                    f"--{option}: goes with Fitted Q Iteration, must be left out with the method {method!r}; "
-                    f"with --method {WITH_Q[0]} it is possible"
+                    f"--{option}: needs Fitted Q Iteration, must be left out with the method {method!r}; "
+                    f"use it with --method {WITH_Q[0]}"
                 )
 
 
@@ -132,7 +130,7 @@ def learn(
         return
     if transitions.unbounded:
         dims = ", ".join(map(str, transitions.unbounded))
-        note(f"states without bounds (dimensions {dims}): the policy knows the range of the samples")
+        note(f"states without bounds (dimensions {dims}): the policy covers the range of the samples")
     source = policy.info.problem or ", ".join(sample_options.data or [])
     print_learned(source, report)
 

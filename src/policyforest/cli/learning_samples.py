@@ -84,7 +84,7 @@ def take_samples(
     try:
         if options.samples is not None or (named_problem(problem).sampling == "uniform" and not options.by_episodes):
             if signals.arguments():
-                raise ValueError("--history, --delay, …: go with episodes, must be left out with uniform samples")
+                raise ValueError("--history, --delay, …: need episodes, must be left out with uniform samples")
             data, origin = _draw_uniformly(environment, options, seed)
         else:
             data, origin = _play_episodes(environment, options, signals, seed)
@@ -95,7 +95,7 @@ def take_samples(
 
 def _draw_uniformly(environment: Environment, options: SampleOptions, seed: int) -> tuple[Transitions, SampleOrigin]:
     if options.angle:
-        raise ValueError("--angle: goes with episodes, must be left out with uniform samples")
+        raise ValueError("--angle: needs episodes, must be left out with uniform samples")
     samples = DEFAULT_SAMPLES if options.samples is None else options.samples
     return sample_uniform(environment, samples, seed), {"collected_samples": samples, "collected_seed": seed}
 

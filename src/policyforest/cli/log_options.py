@@ -22,9 +22,9 @@ class LogOptions:
     ] = None
     terminal: Annotated[
         str | None,
-        typer.Option(help="A column of truths, or a formula such as 'abs(theta) > 1.5'.  [default: terminal]"),
+        typer.Option(help="A column of true and false, or a formula such as 'abs(theta) > 1.5'.  [default: terminal]"),
     ] = None
-    truncated: Annotated[str | None, typer.Option(help="A column of truths: ends that are only time limits.")] = None
+    truncated: Annotated[str | None, typer.Option(help="A column of true and false: mere time limits.")] = None
     episode: Annotated[str | None, typer.Option(help="A column whose value changes with each episode.")] = None
     time: Annotated[str | None, typer.Option(help="A column with seconds, or dates and times.")] = None
     next_state: Annotated[
@@ -32,7 +32,7 @@ class LogOptions:
     ] = None
     terminal_marks: Annotated[
         str | None,
-        typer.Option(help="'step' if the terminal flag stands beside the last action, 'state' if beside the end."),
+        typer.Option(help="'step' if the terminal flag is in the row of the last action, 'state' if in the next."),
     ] = None
     period: Annotated[float | None, typer.Option(help="Resample rows to this control period (seconds).")] = None
     max_gap: Annotated[
@@ -46,7 +46,7 @@ class LogOptions:
     bounds: Annotated[list[str] | None, typer.Option(help="Limits of an action, name=low:high; may be repeated.")] = (
         None
     )
-    on_error: Annotated[str, typer.Option(help="What to do about malformed rows: 'fail' or 'skip'.")] = "fail"
+    on_error: Annotated[str, typer.Option(help="What to do with malformed rows: 'fail' or 'skip'.")] = "fail"
     format: Annotated[
         str | None,
         typer.Option(help="csv, parquet, numpy, minari, rosbag or transitions.  [default: by the file's name]"),

@@ -48,7 +48,7 @@ Jobs = Annotated[
     ),
 ]
 Discount = Annotated[
-    float | None, typer.Option(help="What a reward one step later is worth.  [default: the problem's own, or 0.98]")
+    float | None, typer.Option(help="The discount per step, in [0, 1).  [default: the problem's own, or 0.98]")
 ]
 PolicyOutput = Annotated[Path, typer.Option("--output", "-o", help="Where the policy goes.")]
 

@@ -115,7 +115,7 @@ def _computable(studies: list[Study], named: Sequence[Study], out: Path, scale: 
     missing = [study for study in studies if study.missing(out, scale) and study not in named]
     left_out = [study for study in missing if not study.computable()]
     for study in left_out:
-        note(f"{study.name} is left out: it needs `pip install 'policyforest[{study.extra}]'`")
+        note(f"{study.name} is skipped: it needs `pip install 'policyforest[{study.extra}]'`")
     return [study for study in studies if study not in left_out]
 
 

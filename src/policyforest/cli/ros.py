@@ -26,11 +26,11 @@ ros = typer.Typer(
     rich_markup_mode=None,
 )
 
-Config = Annotated[Path, typer.Option("--config", "-c", help="What the robot's topics and joints mean, a TOML file.")]
+Config = Annotated[Path, typer.Option("--config", "-c", help="A TOML file with the robot's topics and joints.")]
 RecordFile = Annotated[
     Path | None, typer.Option(help="Keep every decision in a new file: .bag (ROS 1) or .mcap.", metavar="FILE")
 ]
-Seconds = Annotated[float | None, typer.Option(help="Stop after so many seconds.  [default: run until Ctrl-C]")]
+Seconds = Annotated[float | None, typer.Option(help="Stop after this many seconds.  [default: run until Ctrl-C]")]
 
 
 @ros.command(cls=OnceWithRosArguments, epilog=epilog("ros run"))
@@ -82,14 +82,14 @@ def explore(
     run_dir: Annotated[
         Path, typer.Option(help="Keep every finished episode in this folder; an existing run is resumed.")
     ],
-    episodes: Annotated[int, typer.Option(help="Episodes of the run in all, those of a resumed run included.")] = 100,
+    episodes: Annotated[int, typer.Option(help="Total episodes of the run, including those of a resumed run.")] = 100,
     agent: Annotated[
-        str, typer.Option(help="Who explores: mre (the paper's), plan and disagreement (ours), …")
+        str, typer.Option(help="The explorer: mre (the paper's), plan and disagreement (ours), …")
     ] = "mre",
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Learn a policy in the end, and save it.")
+        Path | None, typer.Option("--output", "-o", help="Learn a policy at the end, and save it here.")
     ] = None,
-    policies: Annotated[int, typer.Option(help="Policies that are learned for it; the best is kept.")] = 10,
+    policies: Annotated[int, typer.Option(help="Policies to learn for it; the best is kept.")] = 10,
     record: RecordFile = None,
     seed: Seed = 0,
     jobs: Jobs = -1,
@@ -104,7 +104,7 @@ def explore(
     robot = load_config(config)
     explorer = _open_agent(agent, robot, run_dir, seed, jobs)
     if explorer.n_episodes and not json:
-        note(f"{run_dir} holds {explorer.n_episodes} episodes, the run goes on")
+        note(f"{run_dir} holds {explorer.n_episodes} episodes; the run is resumed")
     table = EpisodeTable(quiet=json, tensorboard=None)
     _explore_robot(explorer, robot, ros_arguments(context), episodes, record, table)
     if output is not None:
@@ -121,7 +121,7 @@ def simulate(
     context: typer.Context,
     transport: Annotated[str, typer.Option(help="ros1, ros2 or dds.")] = "ros1",
     rate: Annotated[float, typer.Option(help="States per second.", min=0.1, max=10_000.0)] = 10.0,
-    lock_step: Annotated[bool, typer.Option("--lock-step", help="Stand still until a torque arrives.")] = False,
+    lock_step: Annotated[bool, typer.Option("--lock-step", help="Wait for a torque before each step.")] = False,
     seconds: Seconds = None,
     json: Json = False,
 ) -> None:
@@ -149,10 +149,11 @@ def simulate(
 
 @ros.command(cls=Once, epilog=epilog("ros read"))
 def read(
-    recording: Annotated[Path, typer.Argument(help="What `ros run --record` or `ros explore --record` has written.")],
+    recording: Annotated[Path, typer.Argument(help="A file of `ros run --record` or `ros explore --record`.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the transitions go: .npz or .parquet.")],
     config: Annotated[
-        Path | None, typer.Option("--config", "-c", help="Take its reward, not the recorded one.")
+        Path | None,
+        typer.Option("--config", "-c", help="Use the reward of this file, not the recorded one."),
     ] = None,
     json: Json = False,
 ) -> None:

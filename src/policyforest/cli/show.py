@@ -33,13 +33,13 @@ class DrawingOptions:
     """What is drawn, and where it goes."""
 
     picture: Annotated[
-        Path | None, typer.Option(help="Where the picture goes.  [default: beside the policy, .png]")
+        Path | None, typer.Option(help="Where the picture goes.  [default: next to the policy, .png]")
     ] = None
     page: Annotated[
         Path | None,
-        typer.Option(help="Where the page with sliders and an episode goes.  [default: beside the policy, .html]"),
+        typer.Option(help="Where the page with sliders and an episode goes.  [default: next to the policy, .html]"),
     ] = None
-    no_picture: Annotated[bool, typer.Option("--no-picture", help="Words alone.")] = False
+    no_picture: Annotated[bool, typer.Option("--no-picture", help="Print the text only, without a picture.")] = False
     data: Annotated[
         Path | None, typer.Option(help="The samples it was learned from: the page shows what was known of each state.")
     ] = None
@@ -160,7 +160,7 @@ def _proved(policy: Any, path: Path) -> Certificate:
     """A certificate of this policy; not of another one. Its proof is checked by ``certify --check``."""
     found = load_certificate(path)
     if not isinstance(policy, Policy) or policy_digest(policy, found.precision) != found.policy_digest:
-        raise ValueError(f"--certificate: {path} is about another policy")
+        raise ValueError(f"--certificate: {path} belongs to another policy")
     return found
 
 

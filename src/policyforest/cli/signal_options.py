@@ -35,11 +35,13 @@ class SignalCommandOptions:
         typer.Option(help="A state that the system does not influence, such as a set point; may be repeated."),
     ] = None
     held: Annotated[
-        list[str] | None, typer.Option(help="Such a state that plans hold at its value; may be repeated.")
+        list[str] | None, typer.Option(help="An exogenous state that keeps its value in plans; may be repeated.")
     ] = None
     previewed: Annotated[
         list[str] | None,
-        typer.Option(help="Such a state whose next value is measured, 'setpoint = setpoint_ahead'; may be repeated."),
+        typer.Option(
+            help="An exogenous state with a measured next value, 'setpoint = setpoint_ahead'; may be repeated."
+        ),
     ] = None
 
     def history_only(self) -> dict[str, Any]:

@@ -40,7 +40,7 @@ def stacked(data: Transitions, options: SignalOptions, before: Before) -> Transi
     if told != data.plant:
         data = data._with_rows({name: getattr(data, name) for name in ROW_FIELDS}, told)
     if data.plant.signals is not None:
-        raise ValueError("signals: the samples have signals already, must be samples of what was measured")
+        raise ValueError("signals: the samples have signals already, must be samples of the measurements")
     delay = _delay(data, options, before)
     signals = make_signals(data, options, delay)
     if signals.plain:

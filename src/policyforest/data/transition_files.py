@@ -211,7 +211,7 @@ def _unsealed(content: bytes) -> bytes:
     seal = max(0, footer - len(SEAL) - sha256().digest_size)
     bare = content[:seal] + content[footer:]
     if content[seal:footer] != SEAL + sha256(bare).digest():
-        raise ValueError("it is damaged or was not written here: its seal is broken")
+        raise ValueError("it is damaged or was written by another program: its checksum does not match")
     return bare
 
 

@@ -166,7 +166,7 @@ def id_from_file(where: str, id: str) -> str:
     """An environment's id that stands in a file. Gymnasium imports what stands before a colon; no file may do that."""
     if ":" in id:
         raise ValueError(
-            f"{where}: names the environment {id!r}, which would import a module; must be given by you instead"
+            f"{where}: names the environment {id!r}, which would import a module; must be created by the caller"
         )
     return id
 

@@ -40,7 +40,7 @@ class Experience:
     def samples(self) -> Transitions:
         """All samples, in their order."""
         if not self._parts:
-            raise ValueError("transitions: there are none, at least one episode must have ended")
+            raise ValueError("transitions: the agent has none yet, at least one episode must have ended")
         if len(self._parts) > 1:
             self._parts = [Transitions.concatenate(self._parts)]
         return self._parts[0]

@@ -27,7 +27,9 @@ def explore_environment(
 ) -> None:
     """See `ExploringAgent.learn`."""
     if agent.env is None:
-        raise ValueError("env: there is none, learn needs one (use begin_episode, act, observe and end_episode)")
+        raise ValueError(
+            "env: is missing, must be given to learn (else use begin_episode, act, observe and end_episode)"
+        )
     if episodes is None and total_timesteps is None:
         raise ValueError("episodes, total_timesteps: both are None, one must be given")
     most = None if episodes is None else whole_number("episodes", episodes, at_least=1)

@@ -136,7 +136,7 @@ def quantise(policy: Policy) -> QuantisedPolicy:
         forests.append(_quantised(forest, splits, places, quantiser))
     for d in np.flatnonzero(lost * MOST_LOST > total).tolist():
         raise ValueError(
-            f"precision: is 'int16', but {lost[d]} of {total[d]} splits of state dimension {d} cannot be told apart "
+            f"precision: is 'int16', but {lost[d]} of {total[d]} splits of state dimension {d} cannot be distinguished "
             f"in 65536 steps of its box {box[d].tolist()}"
         )
     lo, hi = inwards(bounds(policy.action_space))

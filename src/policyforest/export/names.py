@@ -23,7 +23,7 @@ def require_name(name: str) -> str:
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name, re.ASCII) or len(name) > LONGEST or name in TAKEN:
         raise ValueError(
             f"name: is {name!r}, must be a C identifier of at most {LONGEST} letters, digits and underscores that "
-            "begins with a letter and is no word of C, nor main"
+            "begins with a letter and is neither a keyword of C nor main"
         )
     return name
 

@@ -141,13 +141,15 @@ def _agreed(
     file = folder / SETTINGS
     if not file.is_file():
         if _iterations(folder):
-            raise ValueError(f"checkpoint_dir: {folder} has iterations but no {SETTINGS}, must be new or whole")
+            raise ValueError(
+                f"checkpoint_dir: {folder} is incomplete ({SETTINGS} is missing), must be empty or complete"
+            )
         _write_settings(file, settings)
         return settings
     try:
         theirs = json.loads(file.read_text(encoding="utf-8"))
         if theirs.pop("format") != FORMAT or theirs.pop("version") != VERSION:
-            raise ValueError("it is of another format or version")
+            raise ValueError("its format or version is not supported")
         theirs.pop("policyforest", None)
         before = {name: value for name, value in earlier.items() if name not in theirs["learner"]}
         theirs["learner"] = {**defaults, **before, **theirs["learner"]}
@@ -158,7 +160,7 @@ def _agreed(
         ours["seed"] = theirs.get("seed")
     different: Sequence[str] = differences(theirs, ours)
     if different:
-        raise ValueError(f"checkpoint_dir: {folder} is of another fit, must be the same: {'; '.join(different)}")
+        raise ValueError(f"checkpoint_dir: {folder} is of another fit, must be of this one: {'; '.join(different)}")
     return ours
 
 

@@ -186,7 +186,7 @@ class _BagFile:
         self._ros1 = path.suffix == ".bag"
         self._store = typesys.get_typestore(typesys.Stores.ROS1_NOETIC if self._ros1 else typesys.Stores.ROS2_HUMBLE)
         if self._active.exists():
-            raise ValueError(f"--record: {self._active} is there, of a recording that was killed; move it away first")
+            raise ValueError(f"--record: {self._active} is left from a recording that was killed; move it away first")
         if self._ros1:
             self._writer = import_extra("rosbags.rosbag1", "ros").Writer(self._active)
         else:

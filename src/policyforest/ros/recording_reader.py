@@ -81,7 +81,7 @@ def _moments(file: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The problem, and for each time stamp with a state what was recorded at it."""
     highlevel = import_extra("rosbags.highlevel", "ros")
     if not file.is_file():
-        raise FileNotFoundError(f"{file}: there is no such file")
+        raise FileNotFoundError(f"{file}: does not exist")
     problem: Any = None
     moments: dict[int, dict[str, Any]] = {}
     try:

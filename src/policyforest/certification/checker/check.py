@@ -80,10 +80,10 @@ def _require(holds: Any, what: str) -> None:
 def _check_identity(content: Mapping[str, Any], arrays: Mapping[str, Array], policy: Any, model: Any) -> None:
     plain = policy.rounded if isinstance(policy, Float32Policy) else policy
     _require(isinstance(plain, Policy), f"the policy is a {type(policy).__name__}, must be a policy of forests")
-    _require(policy_digest(plain, content["precision"]) == content["policy_digest"], "it is about another policy")
+    _require(policy_digest(plain, content["precision"]) == content["policy_digest"], "it belongs to another policy")
     digest = model_digest(content["model"], arrays)
     _require(digest == content["model_digest"], "its model is not the one that its digest names")
-    _require(model is None or model.digest() == digest, "it is about another model")
+    _require(model is None or model.digest() == digest, "it belongs to another model")
 
 
 @dataclass(frozen=True, eq=False)

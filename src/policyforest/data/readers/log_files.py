@@ -67,7 +67,7 @@ def _format(name: str) -> str:
     kind = SUFFIX_FORMATS.get(path.suffix.lower())
     if kind is None:
         raise ValueError(
-            f"path: is {name!r}, must end in {', '.join([*SUFFIX_FORMATS, '.bag', '.mcap', '.db3'])}, or say format="
+            f"path: is {name!r}, must end in {', '.join([*SUFFIX_FORMATS, '.bag', '.mcap', '.db3'])}, or give format="
         )
     return "transitions" if kind in ("numpy", "parquet") and _is_ours(path) else kind
 

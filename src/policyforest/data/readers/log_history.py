@@ -32,7 +32,7 @@ class Log:
         """The samples; an error if the log has no reward."""
         if self._transitions is None:
             raise ValueError(
-                "reward: is not given and no column is called so; must be a column or a formula (--reward)"
+                "reward: is not given and there is no column 'reward'; must be a column or a formula (--reward)"
             )
         return self._transitions
 

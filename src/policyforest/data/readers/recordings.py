@@ -69,7 +69,7 @@ def recorded_problem(path: Path) -> RecordedProblem | None:
 
 def _problem(content: Any, has_rewards: bool) -> RecordedProblem:
     if not isinstance(content, dict) or content.get("format") != RECORDING_FORMAT or content.get("version") != 1:
-        raise ValueError("its format or version is another")
+        raise ValueError("its format or version is not supported")
     states, actions = (tuple(str(name) for name in content[key]) for key in ("states", "actions"))
     low, high = np.array(content["action_limits"], dtype=np.float64).reshape(len(actions), 2).T
     periodic = {states[int(d)]: (float(lo), float(hi)) for d, (lo, hi) in dict(content["periodic"]).items()}

@@ -55,5 +55,5 @@ def _box(box: ArrayLike | None, n_inputs: int) -> NDArray[np.float64]:
         return np.tile([-np.inf, np.inf], (n_inputs, 1))
     bounds = np.asarray(box, dtype=np.float64)
     if bounds.shape != (n_inputs, 2):
-        raise ValueError(f"box: its shape is {bounds.shape}; it must be ({n_inputs}, 2), a row (lo, hi) an input")
+        raise ValueError(f"box: its shape is {bounds.shape}; it must be ({n_inputs}, 2), one row (lo, hi) per input")
     return bounds

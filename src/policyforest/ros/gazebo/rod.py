@@ -46,7 +46,7 @@ class GazeboRod(EngineRod):
         """Angle and speed, 100 ms after where the world stands."""
         before = self._newest
         if before is None:
-            raise SimulatorLostError("Gazebo: has published no state to carry on from")
+            raise SimulatorLostError("Gazebo: has published no state to continue from")
         self._commands.send(torque)
         after = self._answer(lambda s: s.stamp > before.stamp and s.effort[0] == torque, f"the torque {torque}")
         return float(after.position[0]), float(after.velocity[0])

@@ -141,7 +141,7 @@ class Server:
         while not ready():
             log = self.log(name)
             if not process.alive:
-                raise ChildProcessError(f"{name}: has ended by itself: {_last_line(log)} (all of it: {log})")
+                raise ChildProcessError(f"{name}: has ended unexpectedly: {_last_line(log)} (all of it: {log})")
             if time.monotonic() > end:
                 raise TimeoutError(f"{name}: is not ready after {PATIENCE:g} s (see {log})")
             time.sleep(0.1)
