@@ -84,7 +84,7 @@ class Bench:
         mine = {f.contender: f for f in self.figures if f.forest == label}
         small = mine["policyforest int16 table"]
         emlearn = min((f for f in mine.values() if f.contender.startswith("emlearn")), key=lambda f: f.flash)
-        yield Row(f"{label}: flash a leaf", "", None, None, small.bytes_a_leaf, 7.0, False, "bytes")
+        yield Row(f"{label}: flash per leaf", "", None, None, small.bytes_a_leaf, 7.0, False, "bytes")
         share = 100 * small.flash / emlearn.flash
         yield Row(f"{label}: flash", emlearn.contender, None, None, share, 60.0, False, "%")
         fast = mine["policyforest float32 branches"]

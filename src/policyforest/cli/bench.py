@@ -94,7 +94,7 @@ def _lines(report: dict[str, Any]) -> dict[str, str]:
         count = InstructionCount(**report["cortex_m4f"])
         lines["on a Cortex-M4F"] = (
             f"{count.mean:.0f} instructions on average, {count.largest:.0f} at most in {count.n_states} calls; bound "
-            f"{count.bound:.0f} ({count.outside:.0f} + {count.each:.1f} a comparison)"
+            f"{count.bound:.0f} ({count.outside:.0f} + {count.each:.1f} per comparison)"
         )
     return lines
 

@@ -57,7 +57,9 @@ def setup(
 @gazebo.command(cls=Once, epilog=epilog("gazebo start"))
 def start(
     dir: Folder = None,
-    engine: Annotated[str, typer.Option(help=f"{' or '.join(ENGINES)}; runs with DART are the same bit for bit.")] = ENGINES[0],
+    engine: Annotated[
+        str, typer.Option(help=f"{' or '.join(ENGINES)}; DART's runs are repeatable bit for bit.")
+    ] = ENGINES[0],
     ros_port: Annotated[
         int, typer.Option(help="Port of the ROS master; a running one is used.", min=1, max=65_535)
     ] = 11311,
