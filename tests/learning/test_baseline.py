@@ -123,6 +123,6 @@ def test_the_command_explores_from_a_baseline(tmp_path):
     arguments = ["--baseline", WEAK, "--noise", "3", "--safe", "theta=-0.3:0.3", "-o", tmp_path / "p.pforest"]
     run("explore", PENDULUM, *options, *arguments)
     assert "--noise: is missing" in run("explore", PENDULUM, "--baseline", WEAK, code=2).stderr
-    assert "--noise, --safe: go with --baseline" in run("explore", PENDULUM, "--noise", "1", code=2).stderr
+    assert "--noise, --safe: need --baseline" in run("explore", PENDULUM, "--noise", "1", code=2).stderr
     wrong = run("explore", PENDULUM, "--baseline", WEAK, "--noise", "1", "--safe", "x=0:1", code=2).stderr
     assert "--safe: is 'x=0:1', must be name=low:high with a name of theta, omega" in wrong

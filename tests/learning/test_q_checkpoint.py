@@ -156,7 +156,7 @@ def test_another_format_version_is_refused(data, tmp_path):
     learner(checkpoint_dir=tmp_path).fit(data)
     settings = json.loads((tmp_path / "settings.json").read_text())
     (tmp_path / "settings.json").write_text(json.dumps(settings | {"version": 2}))
-    with pytest.raises(ValueError, match="another format or version"):
+    with pytest.raises(ValueError, match="format or version is not supported"):
         learner(checkpoint_dir=tmp_path).fit(data)
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Gives a path beside `path` to write to, and renames it when the block ends well.
+    """Gives a path next to `path` to write to, and renames it when the block ends well.
 
     A reader sees the old file or the new one, never a half; a block that fails leaves nothing behind."""
     target = Path(path)

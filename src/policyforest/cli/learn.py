@@ -175,5 +175,5 @@ def _fit(learner: Learner, transitions: Transitions, shown: ProgressDisplay) -> 
     else:
         shown.iterations(learner.learners[0])
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PlanningWarning)  # it is told as one line with the result
+        warnings.simplefilter("ignore", PlanningWarning)  # it is printed as one line with the result
         return learner.fit(transitions)

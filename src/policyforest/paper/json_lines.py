@@ -1,6 +1,6 @@
 """JSON Lines files that are complete at any time: one object per line, sorted by key.
 
-An object is added by writing the whole file beside the old one and renaming it, under a lock on the folder. A writer
+An object is added by writing a whole new file and renaming it, under a lock on the folder. A writer
 that is killed leaves the old file as it was, and several processes can add to the same file. The largest file has 3 MB
 and gains a line every few seconds at most, so the copy takes less than 1% of the time.
 """

@@ -3,7 +3,7 @@
     python -m policyforest.paper.readme docs/results README.md docs/exploring.md docs/ros.md docs/learning.md \\
         docs/problems.md
 
-It replaces what stands between marks in the pages, and a test compares. Numbers in sentences: see
+It replaces the text between marks in the pages, and a test compares. Numbers in sentences: see
 `policyforest.paper.quotes`.
 """
 

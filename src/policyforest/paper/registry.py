@@ -149,7 +149,7 @@ EXHIBITS = {
         ),
         Exhibit(
             "figure-sac",
-            "PolicyForest beside Stable-Baselines3's SAC: return against steps, and what each costs",
+            "PolicyForest compared with Stable-Baselines3's SAC: return against steps, and what each costs",
             "",
             (*sac_studies.STUDIES, "limits"),
             "sac_figure",

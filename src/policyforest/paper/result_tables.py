@@ -116,7 +116,7 @@ def write_tables(out: Path, scale: str) -> None:
     lines = [
         "# Results",
         "",
-        f"Made by `policyforest reproduce` at the scale {scale} from the cells in the JSON Lines files beside.",
+        f"Made by `policyforest reproduce` at the scale {scale} from the cells in the JSON Lines files next to it.",
         f"They were computed {_when(out, scale)}.",
         f"{', '.join(f'{k}: {v}' for k, v in made.items())}.",
         "",

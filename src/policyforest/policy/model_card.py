@@ -17,7 +17,7 @@ MOST_DIMENSIONS = 3
 
 
 def write_model_card(policy: Any, path: Path) -> Path:
-    """Writes the card beside a policy file, with the ending .md; returns where."""
+    """Writes the card next to a policy file, with the ending .md; returns where."""
     card = path.with_suffix(".md")
     with replacing(card) as beside:
         beside.write_text(model_card(policy, path.name), encoding="utf-8")

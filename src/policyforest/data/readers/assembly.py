@@ -3,7 +3,7 @@
 A row holds a state and the action that was taken there; the next state is the state of the row after it in the same
 episode. An episode ends at a break of the file (another label, a row that was left out), where time goes back or jumps
 by more than the largest gap, and after a terminal or truncated row. The last row of an episode that was only cut off is
-a next state and no sample. What a terminal flag stands beside differs from log to log:
+a next state and no sample. The row that a terminal flag is in differs from log to log:
 
 - "step": the row's action led to the end, as in Gymnasium's steps. If the state after it is in no row, the row's own
   is used in its place: no action is taken there, and no learner reads it.

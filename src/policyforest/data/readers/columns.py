@@ -29,7 +29,7 @@ class Columns:
     | `episode` | a column; a new episode begins where its value changes |
     | `time` | a column with seconds, or dates and times; a new episode begins where time goes back or jumps |
     | `next_state` | columns, where the log has them; default: the state of the row after |
-    | `terminal_marks` | whether a terminal flag stands beside the last "step" (as in Gymnasium) or the final "state"; |
+    | `terminal_marks` | the row with a terminal flag: that of the last "step" (as in Gymnasium) or the final "state"; |
     | | default: "step" for a column, "state" for a formula |
     """
 

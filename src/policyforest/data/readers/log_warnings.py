@@ -178,7 +178,7 @@ def _ends(log: LogContents) -> Iterator[Advice]:
             yield Advice(
                 "terminal-state",
                 "the actions of all terminal rows are 0, and of no others",
-                "if the flag stands beside the final state rather than the last step, say --terminal-marks state",
+                "if the flag is in the row of the final state, not of the last step, use --terminal-marks state",
             )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from policyforest.paper.finished_cells import Cells
 
 COLUMNS = ("problem", "limit", "steps", "the paper", "our best policy")
-# Our study that stands beside, and what the paper says of its best.
+# Our study in the same row, and what the paper states of its best.
 BESIDE = {
     "inverted-pendulum-6kg": ("-128 (online)", ("pendulum-6kg", "pendulum-online-ours")),
     "inverted-pendulum": ("-", ("pendulum-8kg",)),

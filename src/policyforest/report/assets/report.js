@@ -1,4 +1,4 @@
-// What moves in a report: heat maps with a slider, and episodes that play. Data comes as JSON beside each block.
+// The interactive parts of a report: heat maps with a slider, and episodes that play. Each block has its data as JSON.
 "use strict";
 
 const DIVERGING = [[0, "#2166ac"], [0.25, "#92c5de"], [0.5, "#f7f7f7"], [0.75, "#f4a582"], [1, "#b2182b"]];
