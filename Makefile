@@ -80,7 +80,7 @@ test-wheel: wheel
 	$(PYTHON) tools/test_wheel.py dist/policyforest-*.whl $(WHEEL)
 
 docs: $(VENV)/.installed
-	$(BIN)/python -m mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 # The tables and numbers of the docs that come from the results of `policyforest reproduce`.
 quotes: $(VENV)/.installed

@@ -1,6 +1,6 @@
 """``python -m policyforest``: the command line."""
 
-from policyforest.cli import main
+from _policyforest_command import main
 
 if __name__ == "__main__":
     main()

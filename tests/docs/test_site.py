@@ -50,6 +50,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("docs") / "site"
     # A proxy that is not there: whatever asks the network fails.
     nowhere = dict.fromkeys(("http_proxy", "https_proxy", "all_proxy"), "http://127.0.0.1:9")
+    nowhere["NO_MKDOCS_2_WARNING"] = "1"  # the theme's news about its successor
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-d", str(folder)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, env=nowhere)
     assert done.returncode == 0, done.stdout + done.stderr  # not with -q, which hides warnings from --strict too
