@@ -36,7 +36,7 @@ def on_terminal(*arguments: str, folder: Path, **environment: str) -> tuple[str,
     while True:
         try:
             part = os.read(ours, 1 << 16)
-        except OSError:  # Linux's way to say that the other side has closed
+        except OSError:  # on Linux: the other side has closed
             break
         if not part:
             break

@@ -1,0 +1,95 @@
+"""The files around the code: the version, the workflows and the script of the checks."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tomllib
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+import yaml
+
+import policyforest as pf
+
+ROOT = Path(__file__).parents[1]
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+
+def test_the_version_is_decided_by_tags_alone() -> None:
+    assert PROJECT["project"]["dynamic"] == ["version"]
+    assert "version" not in PROJECT["project"]
+    assert pf.__version__ == version("policyforest")
+
+
+def test_the_project_has_addresses_and_classifiers_for_each_python() -> None:
+    assert {"Homepage", "Documentation", "Repository", "Issues", "Changelog"} <= PROJECT["project"]["urls"].keys()
+    for minor in (11, 12, 13, 14):
+        assert f"Programming Language :: Python :: 3.{minor}" in PROJECT["project"]["classifiers"]
+
+
+def test_wheels_are_built_for_three_systems_and_two_architectures() -> None:
+    settings = PROJECT["tool"]["cibuildwheel"]
+    assert [len(settings[system]["archs"]) for system in ("linux", "macos", "windows")] == [2, 2, 2]
+    built = yaml.safe_load((ROOT / ".github" / "workflows" / "wheels.yml").read_text())
+    machines = built["jobs"]["wheels"]["strategy"]["matrix"]["include"]
+    assert {machine["os"].split("-")[0] for machine in machines} == {"ubuntu", "macos", "windows"}
+    assert len(machines) == 6
+
+
+def test_tests_run_on_three_systems_and_four_versions_of_python() -> None:
+    matrix = yaml.safe_load((ROOT / ".github" / "workflows" / "tests.yml").read_text())["jobs"]["tests"]["strategy"][
+        "matrix"
+    ]
+    assert [name.split("-")[0] for name in matrix["os"]] == ["ubuntu", "macos", "windows"]
+    assert matrix["python"] == ["3.11", "3.12", "3.13", "3.14"]
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.stem)
+def test_a_workflow_calls_targets_that_exist_and_actions_by_their_commit(workflow: Path) -> None:
+    text, makefile = workflow.read_text(), (ROOT / "Makefile").read_text()
+    for target in re.findall(r"run: make ([\w-]+)", text):
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+    for action in re.findall(r"uses: (?!\./)(\S+)", text):
+        assert re.search(r"@[0-9a-f]{40}$", action), action
+
+
+def checks(folder: Path, *, tests: bool, tools: bool) -> tuple[int, list[str]]:
+    """Runs `.ci/run` where every part is a stub, and gives its exit code and its last lines."""
+    (folder / ".ci").mkdir(parents=True)
+    shutil.copy(ROOT / ".ci" / "run", folder / ".ci" / "run")
+    for script, works in (
+        ("install_browser.sh", True),
+        ("embedded/install_tools.sh", True),
+        ("ros1/install_tools.sh", tools),
+    ):
+        path = folder / "tests" / script
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"#!/bin/sh\nexit {0 if works else 1}\n")
+        path.chmod(0o755)
+    stubs = "docs test-embedded test-ros test-ray .venv/.installed-ray:\n\t@true\n"
+    (folder / "Makefile").write_text(f"{stubs}test:\n\t@{'true' if tests else 'false'}\n")
+    done = subprocess.run([".ci/run"], cwd=folder, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout.strip().splitlines()
+
+
+def test_the_checks_end_with_one_line_per_part(tmp_path: Path) -> None:
+    code, lines = checks(tmp_path, tests=True, tools=True)
+    assert code == 0
+    assert len(lines) == 5
+    assert all(line.startswith("passed ") for line in lines)
+
+
+def test_a_part_that_cannot_run_is_named_with_the_reason(tmp_path: Path) -> None:
+    code, lines = checks(tmp_path, tests=True, tools=False)
+    assert code == 0
+    assert "not run  ROS network: ROS packages could not be installed" in lines
+
+
+def test_a_part_that_fails_does_not_hide_the_others(tmp_path: Path) -> None:
+    code, lines = checks(tmp_path, tests=False, tools=True)
+    assert code == 1
+    assert [line.split()[0] for line in lines] == ["failed", "passed", "passed", "passed", "passed"]
