@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
+import sys
 import tomllib
 from pathlib import Path
 
@@ -80,17 +82,27 @@ def test_no_two_modules_of_the_reproduction_have_one_name() -> None:
 
 
 UNIX_ONLY = {"fcntl", "grp", "pty", "pwd", "resource", "termios"}
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+BASE = {re.split(r"[^\w-]", requirement)[0] for requirement in PROJECT["dependencies"]}
+SOURCES = sorted(PACKAGE.rglob("*.py"))
 
 
-@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: path.relative_to(PACKAGE).as_posix())
-def test_no_module_needs_unix_when_it_is_imported(path: Path) -> None:
+def imported_at_once(path: Path) -> set[str]:
+    """The top-level packages that a module imports when it is imported itself."""
     found: set[str] = set()
     for node in ast.parse(path.read_text()).body:
         if isinstance(node, ast.Import):
             found |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             found.add((node.module or "").partition(".")[0])
-    assert found & UNIX_ONLY == set()
+    return found
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_no_module_needs_unix_or_an_extra_when_it_is_imported(path: Path) -> None:
+    ours = {"policyforest", "_policyforest_command"}
+    assert imported_at_once(path) - sys.stdlib_module_names - ours - BASE == set()
+    assert imported_at_once(path) & UNIX_ONLY == set()
 
 
 def test_the_repository_has_few_files() -> None:

@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 
 from policyforest._support.arguments import Floats
+from policyforest.learning.improvement.nelder_mead import minimise
 from policyforest.learning.improvement.policy_search import (
     Improvement,
     ImprovementRound,
@@ -100,14 +100,9 @@ class _GainRounds(PolicySearch):
             gains.reshape(-1)[moved] += steps.reshape(-1)[moved] * z
             return replace(law, gains=gains)
 
-        options = {
-            "initial_simplex": np.concatenate([np.zeros((1, n)), np.eye(n)]),
-            "maxfev": TRIES * n,
-            "xatol": LAST_STEP / FIRST_STEP,
-            "fatol": 0.0,
-        }
-        found = minimize(lambda z: -self._worth(at(z)), np.zeros(n), method="Nelder-Mead", options=options)
-        return at(found.x)
+        simplex = np.concatenate([np.zeros((1, n)), np.eye(n)])
+        calls, tolerance = TRIES * n, LAST_STEP / FIRST_STEP
+        return at(minimise(lambda z: -self._worth(at(z)), simplex, most_calls=calls, tolerance=tolerance))
 
     def _worth(self, law: _LinearLaw) -> float:
         """The mean value over members and judged states, with a margin of the gains."""
