@@ -18,7 +18,7 @@ ROW = {"return": 50.0, "steps": 60.0, "balanced": 1.0, "cpu_seconds": 9.0, "plan
 def test_every_study_has_a_line_and_seeds_from_a_thousand():
     assert {line.study for line in LINES} == set(exploration_studies.STUDIES)
     for name in exploration_studies.STUDIES:
-        assert STUDIES[name].all_seeds("paper")[0] == 1_000
+        assert STUDIES[name].all_seeds("paper")[0] == 2_000
         assert len(STUDIES[name].all_seeds("quick")) == 1
         assert ("known" in name) == ("reward known" in STUDIES[name].title)
 
@@ -46,7 +46,7 @@ def test_requirements_count_cells_and_compare_with_the_limit():
 
 def test_the_table_judges_what_is_there_and_counts_what_is_missing(tmp_path):
     study = "explore-cart-pole-known-600"
-    for seed, balanced in ((1_000, 1.0), (1_001, 0.4)):
+    for seed, balanced in ((2_000, 1.0), (2_001, 0.4)):
         write_cell(tmp_path, study, seed, {"samples": 600, "explored": ROW | {"balanced": balanced}})
     columns, rows = exploration_table.rows(Cells(tmp_path, "paper"))
     found = dict(zip(columns, rows[0], strict=True))
@@ -58,6 +58,6 @@ def test_the_table_judges_what_is_there_and_counts_what_is_missing(tmp_path):
 
 
 def test_a_cell_without_its_numbers_is_refused(tmp_path):
-    write_cell(tmp_path, "explore-swing-up-8", 1_000, {"samples": 600, "explored": {"return": -20.0}})
+    write_cell(tmp_path, "explore-swing-up-8", 2_000, {"samples": 600, "explored": {"return": -20.0}})
     with pytest.raises(ValueError, match="has no number"):
         STUDIES["explore-swing-up-8"].results(tmp_path)

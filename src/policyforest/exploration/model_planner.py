@@ -204,6 +204,8 @@ class _Planning:
         policies = self._candidates() | {"grid" if self.on_grid else "trajectories": planned.policy}
         values = {name: self.judge.values(policy) for name, policy in policies.items()}
         best = max(values, key=lambda name: float(values[name].mean()))
+        if self.on_grid and self.task.final and not certainly_better(values[best] - values["grid"]):
+            best = "grid"  # where members cannot tell, the plan from all samples
         if not self.on_grid and not (policies[best] is planned.policy and planned.kept):
             improved = self._improved(policies[best])
             if improved is not None:
@@ -220,9 +222,13 @@ class _Planning:
         return ModelPlan(policies[best], best, explores, sequence, self.model, worth, 0.0)
 
     def _planned(self, novelty: float) -> TrajectoryPlan:
+        if self.on_grid and self.task.final:
+            seed, n_jobs = self.task.seed, self.how.n_jobs
+            fine = GridPlanning(self.how.discount, n_members=MEMBERS, random_state=seed, n_jobs=n_jobs).fit(self.model)
+            return TrajectoryPlan(fine, np.nan, np.nan, True, None)
         if self.on_grid:
             members = [self.judge.simulation(b, novelty) for b in range(MEMBERS)]
-            return grid_policy(members, self.judge.judged, self.how.n_steps, self.task.seed, fine=self.task.final)
+            return grid_policy(members, self.judge.judged, self.how.n_steps, self.task.seed)
         return trajectory_policy(
             self.judge.simulation(0, novelty), self.judge.starts, self.how.n_steps, self.task.seed % 2**32,
             self.task.sequence, FINAL_ROUNDS if self.task.final else ROUNDS,

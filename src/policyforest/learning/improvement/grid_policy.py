@@ -1,7 +1,7 @@
 """From a plan on a grid of simulated states to a policy: for agents that plan while they learn.
 
-The grid goes beyond the data, as the simulations do. While the agent explores, a coarse grid is enough: the next plan
-is made with more samples.
+The grid extends beyond the data, as the simulations do. It is coarse: the next plan is made with more samples, and the
+last one by `GridPlanning`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from policyforest._support.arguments import Floats
 from policyforest.forest.growing import grow_forest
-from policyforest.learning.improvement.grid_planning import COARSE, FINE, GridPlan, Step, solved
+from policyforest.learning.improvement.grid_planning import COARSE, GridPlan, Step, solved
 from policyforest.learning.improvement.simple_policies import make_policy
 from policyforest.learning.improvement.simulation import Simulation
 from policyforest.learning.improvement.trajectory_policy import TrajectoryPlan
@@ -24,20 +24,16 @@ BEYOND = 0.2
 LEAF_SHARES, TREES = (0.01, 0.003), 16
 
 
-def grid_policy(
-    simulations: Sequence[Simulation], starts: Floats, n_steps: int, seed: int, *, fine: bool
-) -> TrajectoryPlan:
+def grid_policy(simulations: Sequence[Simulation], starts: Floats, n_steps: int, seed: int) -> TrajectoryPlan:
     """The policy of a plan in members of an ensemble, judged from rows of start states."""
     first = simulations[0]
-    size = FINE if fine else COARSE
-    grid = size.grid(first.model, BEYOND)
+    grid = COARSE.grid(first.model, BEYOND)
     assert grid is not None, "the caller asks GridPlanning.fits"
-    plan = solved(grid, [_stepped(each) for each in simulations], size, first.model, first.discount)
+    plan = solved(grid, [_stepped(each) for each in simulations], COARSE, first.model, first.discount)
     tried = []
-    judges = simulations if fine else simulations[:1]
     for policy in _policies(first, plan, seed):
-        played = [each.play(policy, starts, 2 * n_steps, np.random.default_rng([seed, 52])) for each in judges]
-        tried.append((float(np.mean([made.worth.mean() for made in played])), policy))
+        played = first.play(policy, starts, 2 * n_steps, np.random.default_rng([seed, 52]))
+        tried.append((float(played.worth.mean()), policy))
     worth, policy = max(tried, key=lambda row: row[0])
     where, shares = grid.corners(starts)
     promised = float((plan.values[where] * shares).sum(axis=1).mean())
