@@ -65,7 +65,7 @@ def test_an_angle_of_sine_and_cosine_is_one_axis_without_a_seam(pendulum_model: 
 
 
 def test_values_solve_the_bellman_equation(linear_model: pf.DynamicsModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each state anew, action after action, step after step."""
+    """Compared with a plain loop over states, actions and steps."""
     monkeypatch.setattr(grid_planning, "FINE", replace(FINE, states={2: 9}))
     monkeypatch.setattr(grid_planning, "SETTLED", 1e-9)
     rollouts = ModelRollouts(linear_model, DISCOUNT, 4)
