@@ -15,7 +15,7 @@ RootColumns::RootColumns(const TrainingSet& data, const std::vector<Period>& per
     columns_ = data.x;
     return;
   }
-  copy_ = std::make_unique_for_overwrite<double[]>(n_columns * n_samples);
+  copy_.reset(new double[n_columns * n_samples]);  // not set to 0: all of it is written below
   columns_ = copy_.get();
   std::vector<std::pair<double, std::size_t>> order;
   if (!in_order) {
@@ -44,7 +44,7 @@ std::size_t RootColumns::first_not_periodic(const std::vector<Period>& periods) 
 
 void SampleColumns::load(const std::vector<Period>& periods, const std::vector<double>& cuts) {
   for (auto& buffer : moved_)
-    if (!buffer) buffer = std::make_unique_for_overwrite<double[]>(root_.n_columns * root_.n_samples);
+    if (!buffer) buffer.reset(new double[root_.n_columns * root_.n_samples]);
   root_side_ = 0;
   for (std::size_t d = 0; d < periods.size(); ++d) {
     const double length = periods[d].hi - periods[d].lo;
