@@ -97,8 +97,8 @@ bench-scaling: $(VENV)/.installed-ray
 	$(BIN)/python benchmarks/scaling/run.py $(SCALING)
 
 lint: $(VENV)/.installed
-	$(BIN)/ruff check src tests benchmarks
-	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks ros2
+	$(BIN)/ruff format --check src tests benchmarks ros2
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 

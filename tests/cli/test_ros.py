@@ -105,3 +105,16 @@ def test_a_recording_is_turned_into_transitions(tmp_path):
     assert "4 samples" in again.output
     np.testing.assert_array_equal(pf.Transitions.load(tmp_path / "again.npz").rewards, samples.rewards)
     assert "does not exist" in refused(run("ros", "read", tmp_path / "no.bag", "-o", tmp_path / "no.npz"))
+
+
+def test_arguments_of_ros_2_are_refused_where_nothing_takes_them(policy):
+    arguments = ("--ros-args", "-r", "__ns:=/left")
+    assert "--ros-args: is given, must be left out" in refused(
+        run("ros", "run", policy, "--config", EXAMPLE, *arguments)
+    )
+    assert "--ros-args: is given" in refused(run("ros", "simulate", "--seconds", 0, *arguments))
+
+
+def test_a_node_without_its_files_is_refused(policy):
+    assert "--config: is missing, give it, or" in refused(run("ros", "run", policy))
+    assert "POLICY: is missing, give it, or" in refused(run("ros", "run", "--config", EXAMPLE))
