@@ -56,8 +56,7 @@ Arrays run_program(const StepProgram& program, const Rows2& rows) {
   Numbers out(n * program.n_outputs()), room;
   {
     const nb::gil_scoped_release release;
-    for (std::size_t i = 0; i < n; ++i)
-      program.run(rows.data() + i * program.n_inputs(), out.data() + i * program.n_outputs(), room);
+    program.run(rows.data(), n, out.data(), room);
   }
   return to_numpy(std::move(out), {n, program.n_outputs()});
 }
@@ -93,7 +92,7 @@ void make_policy(CertifiedPolicy* self, const std::string& precision, const std:
 
 void make_loop(ClosedLoop* self, const CertifiedPolicy& policy, const StepProgram& program, const Rows2& disturbance,
                Numbers model_error, Numbers slack, const Rows2& limits,
-               const std::vector<std::pair<double, double>>& periods, std::size_t steps) {
+               const std::vector<std::pair<double, double>>& periods, std::size_t steps, const StepProgram* sensors) {
   LoopSettings settings;
   settings.disturbance = to_box(disturbance);
   settings.model_error = std::move(model_error);
@@ -101,7 +100,8 @@ void make_loop(ClosedLoop* self, const CertifiedPolicy& policy, const StepProgra
   settings.limits = to_box(limits);
   for (const auto& [lo, hi] : periods) settings.periods.push_back({lo, hi});
   settings.steps = steps;
-  new (self) ClosedLoop(policy, program, std::move(settings));
+  new (self) ClosedLoop(policy, program, std::move(settings),
+                        sensors ? std::optional<StepProgram>(*sensors) : std::nullopt);
 }
 
 // Rows of cells (lo …, hi …) into rows of `width` numbers, by one of the loop's questions.
@@ -169,7 +169,8 @@ void register_certify(nb::module_& m) {
            nb::arg("cells"), nb::arg("outputs"));
   nb::class_<ClosedLoop>(m, "ClosedLoop")
       .def("__init__", &make_loop, nb::arg("policy"), nb::arg("program"), nb::arg("disturbance"),
-           nb::arg("model_error"), nb::arg("slack"), nb::arg("limits"), nb::arg("periods"), nb::arg("steps") = 1)
+           nb::arg("model_error"), nb::arg("slack"), nb::arg("limits"), nb::arg("periods"), nb::arg("steps") = 1,
+           nb::arg("sensors").none() = nb::none())
       .def("successors", &successors, nb::arg("cells"))
       .def("action_ranges", &action_ranges, nb::arg("cells"));
   nb::class_<InvariantSearch>(m, "InvariantSearch")

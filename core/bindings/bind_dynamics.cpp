@@ -85,6 +85,20 @@ std::tuple<Numbers, Numbers, Truths> step_many(const System& system, const Rows2
           Truths(terminals.release(), {n}, owner)};
 }
 
+Numbers pendulum_rows(const InvertedPendulum& pendulum, const Rows2& states, const Rows2& actions,
+                      const Rows2& noise) {
+  const std::size_t n = states.shape(0);
+  require_shape("states", states, n, 2);
+  require_shape("actions", actions, n, 1);
+  require_shape("noise", noise, n, 1);
+  std::vector<double> after(states.data(), states.data() + states.size());
+  {
+    const nb::gil_scoped_release release;
+    pendulum.step_rows(after.data(), actions.data(), noise.data(), n);
+  }
+  return to_numpy(std::move(after), {n, 2});
+}
+
 // Systems without parameters: made, copied and pickled without arguments.
 template <class T>
 void register_plain_system(nb::module_& m, const char* name) {
@@ -108,6 +122,7 @@ void register_dynamics(nb::module_& m) {
       .def(nb::init<double, double>(), nb::arg("cart_mass"), nb::arg("max_speed"))
       .def_prop_ro("cart_mass", &InvertedPendulum::cart_mass)
       .def_prop_ro("max_speed", &InvertedPendulum::max_speed)
+      .def("step_rows", &pendulum_rows, nb::arg("states"), nb::arg("actions"), nb::arg("noise"))
       .def("__getstate__",
            [](const InvertedPendulum& self) { return std::make_tuple(self.cart_mass(), self.max_speed()); })
       .def("__setstate__", [](InvertedPendulum& self, const std::tuple<double, double>& state) {

@@ -134,6 +134,7 @@ class ClosedLoop:
         limits: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
         periods: Sequence[tuple[float, float]],
         steps: int = 1,
+        sensors: StepProgram | None = None,
     ) -> None: ...
     def successors(
         self,
@@ -230,6 +231,12 @@ class InvertedPendulum(System):
     def cart_mass(self) -> float: ...
     @property
     def max_speed(self) -> float: ...
+    def step_rows(
+        self,
+        states: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        actions: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        noise: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    ) -> NDArray[numpy.float64]: ...
     def __getstate__(self) -> tuple[float, float]: ...
     def __setstate__(self, arg: tuple[float, float], /) -> None: ...
 

@@ -44,7 +44,7 @@ def test_no_simulated_trajectory_leaves_the_set() -> None:
     here = lo[rows] + (hi[rows] - lo[rows]) * (1 - rng.random((3000, 2)))
     program, acting = found.model.program(), acting_policy(grown_policy(CAR_GAINS, PLANE), found.precision)
     for _ in range(60):
-        here = task_step(program, acting, here, rng.choice([-0.02, 0.02], (3000, 1)))
+        here = task_step(found.model, program, acting, here, rng.choice([-0.02, 0.02], (3000, 1)))
         assert found.contains(here).all()
 
 

@@ -23,9 +23,12 @@ double half(double lo, double hi, double middle) {
 
 }  // namespace
 
-ClosedLoop::ClosedLoop(CertifiedPolicy policy, StepProgram program, LoopSettings settings)
-    : n_(program.n_outputs()), policy_(std::move(policy)), program_(std::move(program)), settings_(std::move(settings)) {
-  policy_.check(n_);
+ClosedLoop::ClosedLoop(CertifiedPolicy policy, StepProgram program, LoopSettings settings,
+                       std::optional<StepProgram> sensors)
+    : n_(program.n_outputs()), n_read_(sensors ? sensors->n_outputs() : n_), policy_(std::move(policy)),
+      program_(std::move(program)), settings_(std::move(settings)), sensors_(std::move(sensors)) {
+  policy_.check(n_read_);
+  require(!sensors_ || sensors_->n_inputs() == n_, "the sensors read other states");
   const Box& w = settings_.disturbance;
   require(program_.n_inputs() == n_ + policy_.forests.size() + w.dims(), "the program has other inputs");
   require(settings_.model_error.size() == n_ && settings_.slack.size() == n_ && settings_.limits.dims() == n_,
@@ -67,14 +70,38 @@ void ClosedLoop::fill_disturbances(const AffineArithmetic& on, Room& room) const
   }
 }
 
-// What the forests compare, as sides open below and as forms; false where an angle's seam is between the sides.
-bool ClosedLoop::compare(const AffineArithmetic& on, const double* lo, const double* hi, Room& room) const {
-  room.compared.resize(2 * n_);
-  room.forms.resize(n_ * on.width());
+// What the policy reads: forms, then lower and upper sides.
+void ClosedLoop::read(const AffineArithmetic& on, const double* lo, const double* hi, Room& room) const {
+  room.read.resize(n_read_ * (on.width() + 2));
+  double *forms = room.read.data(), *low = forms + n_read_ * on.width(), *high = low + n_read_;
+  if (!sensors_) {
+    std::copy_n(room.inputs.data(), n_ * on.width(), forms);
+    std::copy_n(lo, n_, low);
+    std::copy_n(hi, n_, high);
+    return;
+  }
+  sensors_->bound(on, room.inputs.data(), room.sensors);
+  for (std::size_t d = 0; d < n_read_; ++d) {
+    const double* seen = room.sensors.forms.data() + sensors_->output(d) * on.width();
+    on.copy(seen, forms + d * on.width());
+    const Interval range = on.range(seen);
+    const bool known = on.bounded(seen);
+    low[d] = known ? range.lo : -kInfinity;
+    high[d] = known ? range.hi : kInfinity;
+  }
+}
+
+// What the forests compare, as sides open below and as forms; false where an angle's seam is between the sides, or where
+// there is no bound.
+bool ClosedLoop::compare(const AffineArithmetic& on, Room& room) const {
+  room.compared.resize(2 * n_read_);
+  room.forms.resize(n_read_ * on.width());
   const double unit = policy_.arithmetic == PolicyArithmetic::kFloat64 ? 0x1p-53 : 0x1p-24;
-  for (std::size_t d = 0; d < n_; ++d) {
-    double low = lo[d], high = hi[d];
-    const double* input = room.inputs.data() + d * on.width();
+  const double* sides = room.read.data() + n_read_ * on.width();
+  for (std::size_t d = 0; d < n_read_; ++d) {
+    double low = sides[d], high = sides[n_read_ + d];
+    if (!std::isfinite(low) || !std::isfinite(high)) return false;
+    const double* input = room.read.data() + d * on.width();
     double* form = room.forms.data() + d * on.width();
     on.copy(input, form);
     const bool angle = !policy_.periods.empty() && policy_.periods[d].hi > policy_.periods[d].lo;
@@ -105,11 +132,12 @@ void ClosedLoop::compare_one(const AffineArithmetic& on, std::size_t d, double l
     on.widen(form, 0.5 + 0x1p-21 * far * scale + 1e-30);
   }
   room.compared[d] = std::nextafter(policy_.compared(d, low), -kInfinity);
-  room.compared[n_ + d] = policy_.compared(d, high);
+  room.compared[n_read_ + d] = policy_.compared(d, high);
 }
 
 void ClosedLoop::fill_actions(const AffineArithmetic& on, const double* lo, const double* hi, Room& room) const {
-  const bool known = compare(on, lo, hi, room);
+  read(on, lo, hi, room);
+  const bool known = compare(on, room);
   for (std::size_t j = 0; j < policy_.forests.size(); ++j) {
     double* action = room.inputs.data() + (n_ + j) * on.width();
     if (known) fill_action(on, j, room);
@@ -126,17 +154,17 @@ void ClosedLoop::fill_action(const AffineArithmetic& on, std::size_t j, Room& ro
     *own = std::nextafter((std::abs(*own) + action[1] + more) * (1.0 + 0x1p-50), kInfinity);
     action[1] = 0.0;
   };
-  room.slopes.resize(n_);
+  room.slopes.resize(n_read_);
   const ForestRange found =
-      ForestBounds(forest).bound(room.compared.data(), room.compared.data() + n_, room.slopes.data(), room.forest);
+      ForestBounds(forest).bound(room.compared.data(), room.compared.data() + n_read_, room.slopes.data(), room.forest);
   // The policy's own roundings: one per operation of a leaf and of the sum over the trees; whole numbers have none.
   const bool singles = policy_.arithmetic == PolicyArithmetic::kFloat32;
   const bool exact = policy_.arithmetic == PolicyArithmetic::kInt16;
   const double unit = singles ? 0x1p-24 : exact ? 0.0 : 0x1p-53;
-  const double rounding = 2.0 * unit * static_cast<double>(forest.n_trees() + 2 * n_ + 8) * found.magnitude +
+  const double rounding = 2.0 * unit * static_cast<double>(forest.n_trees() + 2 * n_read_ + 8) * found.magnitude +
                           (singles ? 1e-30 * (1.0 + found.magnitude) : 1e-290);
   on.constant(0.0, action);
-  for (std::size_t d = 0; d < n_; ++d) on.add_scaled(room.forms.data() + d * on.width(), room.slopes[d], action);
+  for (std::size_t d = 0; d < n_read_; ++d) on.add_scaled(room.forms.data() + d * on.width(), room.slopes[d], action);
   const double middle = found.rest.lo / 2 + found.rest.hi / 2;
   on.shift(action, middle, action);
   give_own(half(found.rest.lo, found.rest.hi, middle) + rounding);

@@ -53,7 +53,8 @@ InvariantSearch::InvariantSearch(const ClosedLoop& loop, SearchSettings settings
   for (std::size_t d = 0; d < n_; ++d)
     require(root.lo[d] < root.hi[d] && std::isfinite(root.hi[d] - root.lo[d]) && settings_.smallest[d] > 0.0,
             "the root box must be finite, with room inside");
-  for (const auto& forest : loop_.policy().forests) add_thresholds(*forest, thresholds_, &loop_.policy());
+  if (loop_.reads_states())
+    for (const auto& forest : loop_.policy().forests) add_thresholds(*forest, thresholds_, &loop_.policy());
   for (const auto& used : loop_.program().forests()) add_thresholds(*used.forest, thresholds_, nullptr);
   for (auto& list : thresholds_) {
     std::sort(list.begin(), list.end());

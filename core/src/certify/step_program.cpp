@@ -157,29 +157,12 @@ void StepProgram::bound_forest(const AffineArithmetic& on, const ProgramForest& 
   for (std::size_t d = 0; d < n; ++d) on.add_scaled(clipped + d * on.width(), room.slopes[d], z);
 }
 
-double StepProgram::run_forest(const ProgramForest& used, const std::vector<double>& values) const {
-  const Box& box = used.forest->box();
-  std::vector<double> row;
-  for (std::size_t d = 0; d < used.inputs.size(); ++d)
-    row.push_back(std::clamp(values[at(used.inputs[d])], box.lo[d], box.hi[d]));
-  return used.forest->predict(row.data());
-}
+namespace {
 
-void StepProgram::run(const double* inputs, double* outputs, std::vector<double>& room) const {
-  room.resize(instructions_.size());
-  for (std::size_t i = 0; i < instructions_.size(); ++i) room[i] = run_one(instructions_[i], inputs, room);
-  for (std::size_t i = 0; i < outputs_.size(); ++i) outputs[i] = room[output(i)];
-}
+constexpr std::size_t kRows = 128;  // of a block: the results of a program of some hundred operations stay in the cache
 
-double StepProgram::run_one(const Instruction& step, const double* inputs, const std::vector<double>& v) const {
-  if (step.operation == Operation::kConstant) return step.value;
-  if (step.operation == Operation::kInput) return inputs[at(step.a)];
-  if (step.operation == Operation::kForest) return run_forest(forests_[at(step.a)], v);
-  const double x = v[at(step.a)], y = v[at(step.b)], w = v[at(step.c)];
+double result(const Instruction& step, double x, double y, double w) {
   switch (step.operation) {
-    case Operation::kAdd: return x + y;
-    case Operation::kSubtract: return x - y;
-    case Operation::kMultiply: return x * y;
     case Operation::kDivide: return x / y;
     case Operation::kPower: return std::pow(x, step.value);
     case Operation::kSine: return std::sin(x);
@@ -202,6 +185,56 @@ double StepProgram::run_one(const Instruction& step, const double* inputs, const
     case Operation::kSelect: return x != 0.0 ? y : w;
     case Operation::kWrap: return wrapped(x);
     default: throw std::invalid_argument("program: an operation is unknown");
+  }
+}
+
+}  // namespace
+
+void StepProgram::run(const double* rows, std::size_t n, double* outputs, std::vector<double>& room) const {
+  for (std::size_t first = 0; first < n; first += kRows) {
+    const std::size_t count = std::min(kRows, n - first);
+    room.resize(instructions_.size() * count);
+    for (std::size_t i = 0; i < instructions_.size(); ++i)
+      run_block(instructions_[i], rows + first * n_inputs_, count, room.data(), room.data() + i * count);
+    for (std::size_t r = 0; r < count; ++r)
+      for (std::size_t i = 0; i < outputs_.size(); ++i)
+        outputs[(first + r) * outputs_.size() + i] = room[output(i) * count + r];
+  }
+}
+
+// One operation for all rows of a block: `values` holds n results per instruction. The frequent operations have loops
+// of their own, which compilers turn into vector instructions.
+void StepProgram::run_block(const Instruction& step, const double* rows, std::size_t n, const double* values,
+                            double* z) const {
+  if (step.operation == Operation::kConstant) return void(std::fill_n(z, n, step.value));
+  if (step.operation == Operation::kForest) return run_forest(forests_[at(step.a)], n, values, z);
+  if (step.operation == Operation::kInput) {
+    for (std::size_t r = 0; r < n; ++r) z[r] = rows[r * n_inputs_ + at(step.a)];
+    return;
+  }
+  const double *x = values + at(step.a) * n, *y = values + at(step.b) * n, *w = values + at(step.c) * n;
+  switch (step.operation) {
+    case Operation::kAdd:
+      for (std::size_t r = 0; r < n; ++r) z[r] = x[r] + y[r];
+      return;
+    case Operation::kSubtract:
+      for (std::size_t r = 0; r < n; ++r) z[r] = x[r] - y[r];
+      return;
+    case Operation::kMultiply:
+      for (std::size_t r = 0; r < n; ++r) z[r] = x[r] * y[r];
+      return;
+    default:
+      for (std::size_t r = 0; r < n; ++r) z[r] = result(step, x[r], y[r], w[r]);
+  }
+}
+
+void StepProgram::run_forest(const ProgramForest& used, std::size_t n, const double* values, double* z) const {
+  const Box& box = used.forest->box();
+  std::vector<double> row(used.inputs.size());
+  for (std::size_t r = 0; r < n; ++r) {
+    for (std::size_t d = 0; d < row.size(); ++d)
+      row[d] = std::clamp(values[at(used.inputs[d]) * n + r], box.lo[d], box.hi[d]);
+    z[r] = used.forest->predict(row.data());
   }
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import gymnasium as gym
@@ -17,7 +18,7 @@ from policyforest.certification.equations import Equations
 from policyforest.certification.learned_step import LearnedStep
 from policyforest.certification.model_error import ErrorClause, error_bound, error_clause, given_error, model_errors
 from policyforest.certification.problem_equations import problem_equations
-from policyforest.certification.step_compiler import compile_equations
+from policyforest.certification.step_compiler import compile_equations, compile_sensors
 from policyforest.data.transitions import Transitions
 from policyforest.environments.problems.native import NativeProblem
 from policyforest.learning.dynamics.dynamics_forest import DynamicsForest
@@ -52,6 +53,22 @@ class CertifiedModel:
     @property
     def n_actions(self) -> int:
         return len(self.action_names)
+
+    @property
+    def n_read(self) -> int:
+        """How many numbers the policy reads."""
+        if self.equations is not None:
+            return len(self.equations.sensors) or self.n_states
+        return self._step.n_read
+
+    @cached_property
+    def sensors(self) -> _core.StepProgram | None:
+        """What the policy reads, as operations of the core; None: the states."""
+        return compile_sensors(self.equations) if self.equations is not None else self._step.sensors()
+
+    def read(self, states: Floats) -> Floats:
+        """What the policy reads in rows of states."""
+        return states if self.sensors is None else np.asarray(self.sensors.run(np.ascontiguousarray(states)))
 
     @property
     def periodic(self) -> Mapping[int, tuple[float, float]]:
@@ -128,10 +145,12 @@ def _learned(
         bound = given_error(error, step.n_states)
     else:
         assert errors is not None
-        typical = np.array([max(float(np.sqrt(np.mean(choice.residuals**2))), 1e-12) for choice in model.choices])
+        choices = [model.choices[j] for j in step.outputs]
+        typical = np.array([max(float(np.sqrt(np.mean(choice.residuals**2))), 1e-12) for choice in choices])
         bound = error_bound(errors, typical, coverage)
     clause = None if errors is None else error_clause(errors, bound)
-    return CertifiedModel(None, step, np.empty((0, 2)), bound, clause, plant.state_names, plant.action_names)
+    names = step.state_names(plant.state_names)
+    return CertifiedModel(None, step, np.empty((0, 2)), bound, clause, names, plant.action_names)
 
 
 def _split(data: Transitions, seed: int) -> tuple[Transitions, Transitions]:
@@ -168,12 +187,15 @@ def _disturbances(names: tuple[str, ...], given: Any) -> Floats:
     return rows
 
 
-def require_samples(model: Any, box: Floats) -> None:
-    """A ValueError where a learned model has no samples in the box, or the box leaves what they cover."""
+def require_samples(model: Any, certified: CertifiedModel, box: Floats) -> None:
+    """A ValueError where a learned model has no samples in the box."""
     samples = model if isinstance(model, Transitions) else getattr(model, "transitions", None)
-    if samples is None:
+    if samples is None or certified.learned is None:
         return
-    inside = ((samples.states >= box[:, 0]) & (samples.states <= box[:, 1])).all(axis=1)
+    states = certified.learned.states(samples.states)
+    for d, (low, high) in certified.periodic.items():
+        states[:, d] -= (high - low) * np.floor((states[:, d] - box[d, 0]) / (high - low))
+    inside = ((states >= box[:, 0]) & (states <= box[:, 1])).all(axis=1)
     if inside.sum() < NEAR_SAMPLES:
         raise ValueError(
             f"box: holds {int(inside.sum())} of {len(samples)} samples; the model knows nothing there, at least "

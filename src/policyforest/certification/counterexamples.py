@@ -9,6 +9,7 @@ import numpy as np
 import policyforest._core as _core
 from policyforest._support.arguments import Floats
 from policyforest.certification.certificate import UnprovedStates
+from policyforest.certification.certified_model import CertifiedModel
 
 if TYPE_CHECKING:
     from policyforest.certification.search import CertificationTask
@@ -89,7 +90,7 @@ def _steps_inside(task: CertificationTask, acting: Any, states: Floats, way: flo
             else np.full((len(alive), len(low) + len(box)), way)
         )
         noise = np.where(signs[:, : len(low)] < 0, low, high)
-        after = task_step(task.program, acting, here[alive], noise) + signs[:, len(low) :] * model.error
+        after = task_step(model, task.program, acting, here[alive], noise) + signs[:, len(low) :] * model.error
         inside = np.ones(len(alive), dtype=np.bool_)
         for d in range(len(box)):
             if d in model.periodic:
@@ -101,7 +102,7 @@ def _steps_inside(task: CertificationTask, acting: Any, states: Floats, way: flo
     return left
 
 
-def task_step(program: _core.StepProgram, acting: Any, states: Floats, noise: Floats) -> Floats:
+def task_step(model: CertifiedModel, program: _core.StepProgram, acting: Any, states: Floats, noise: Floats) -> Floats:
     """One control step of the closed loop, in floating-point numbers."""
-    actions = np.asarray(acting.act_batch(states), dtype=np.float64)
+    actions = np.asarray(acting.act_batch(model.read(states)), dtype=np.float64)
     return np.asarray(program.run(np.ascontiguousarray(np.hstack([states, actions, noise]))))

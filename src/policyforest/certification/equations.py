@@ -36,6 +36,8 @@ class Equations:
         substeps: Steps of the integration in one control step.
         angles: State name → (low, high), the turn of an angle.
         parameters: Names for numbers in the formulas.
+        sensors: What the policy reads, in its order: name → formula of the states; empty: the states themselves. An
+            angle that the policy reads as a sine and a cosine is one state here, without a seam.
     """
 
     formulas: Mapping[str, str]
@@ -46,6 +48,7 @@ class Equations:
     substeps: int = 1
     angles: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     parameters: Mapping[str, float] = field(default_factory=dict)
+    sensors: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         one_of("method", self.method, ("map", "euler", "runge-kutta"))
@@ -56,13 +59,8 @@ class Equations:
         names = [*self.formulas, *self.actions, *self.disturbances, *self.parameters]
         if len(set(names)) != len(names):
             raise ValueError(f"formulas: the names {names} must differ from each other")
-        for state, text in self.formulas.items():
-            try:
-                unknown = Expression(text).names - set(names)
-            except ValueError as error:
-                raise ValueError(f"formulas: {state}: {str(error).removeprefix('expression: ')}") from None
-            if unknown:
-                raise ValueError(f"formulas: {state} names {', '.join(sorted(unknown))}, known are {', '.join(names)}")
+        _require_formulas("formulas", self.formulas, names)
+        _require_formulas("sensors", self.sensors, [*self.formulas, *self.parameters])
         for state, (low, high) in self.angles.items():
             if state not in self.formulas or not low < high:
                 raise ValueError(f"angles: {state} is {(low, high)}, must be a state with low < high")
@@ -90,13 +88,13 @@ class Equations:
             "substeps": int(self.substeps),
             "angles": {name: [float(low), float(high)] for name, (low, high) in self.angles.items()},
             "parameters": {name: float(value) for name, value in self.parameters.items()},
-        }
+        } | ({"sensors": dict(self.sensors)} if self.sensors else {})
 
     @classmethod
     def from_settings(cls, content: Any) -> Equations:
         """The inverse of `settings`; what does not fit is a ValueError."""
         keys = ("formulas", "actions", "disturbances", "method", "time_step", "substeps", "angles", "parameters")
-        if not isinstance(content, Mapping) or content.keys() != set(keys):
+        if not isinstance(content, Mapping) or content.keys() - {"sensors"} != set(keys):
             raise ValueError(f"equations: must have {', '.join(keys)}")
         try:
             angles = {name: (float(low), float(high)) for name, (low, high) in content["angles"].items()}
@@ -144,3 +142,13 @@ class Equations:
                 d = rates(here + h * c)
                 here = here + h / 6 * (a + 2 * b + 2 * c + d)
         return here
+
+
+def _require_formulas(argument: str, formulas: Mapping[str, str], names: list[str]) -> None:
+    for name, text in formulas.items():
+        try:
+            unknown = Expression(text).names - set(names)
+        except ValueError as error:
+            raise ValueError(f"{argument}: {name}: {str(error).removeprefix('expression: ')}") from None
+        if unknown:
+            raise ValueError(f"{argument}: {name} names {', '.join(sorted(unknown))}, known are {', '.join(names)}")

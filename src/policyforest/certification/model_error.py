@@ -42,8 +42,8 @@ class ErrorClause:
 
 def model_errors(step: LearnedStep, held_out: Transitions) -> Floats:
     """s' - f(s, a) of each held-out step, the short way round for angles."""
-    predicted = step.step(held_out.states, held_out.actions)
-    columns = [difference(held_out.next_states[:, d], predicted[:, d], step.periodic, d) for d in range(step.n_states)]
+    predicted, after = step.step(step.states(held_out.states), held_out.actions), step.states(held_out.next_states)
+    columns = [difference(after[:, d], predicted[:, d], step.periodic, d) for d in range(step.n_states)]
     return np.stack(columns, axis=1)
 
 

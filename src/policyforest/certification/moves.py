@@ -25,7 +25,9 @@ def steps_per_move(policy: Policy, program: _core.StepProgram, model: CertifiedM
     middle, half = start.mean(axis=1), (start[:, 1] - start[:, 0]) / 2
     points = np.concatenate([middle + APART * np.diag(half), middle - APART * np.diag(half)])
     noise = np.tile(model.disturbance.mean(axis=1), (len(points), 1))
-    after = np.asarray(program.run(np.ascontiguousarray(np.hstack([points, policy.act_batch(points), noise]))))
+    after = np.asarray(
+        program.run(np.ascontiguousarray(np.hstack([points, policy.act_batch(model.read(points)), noise])))
+    )
     n = len(start)
     # In units of the half sides: column i is what moving state i does.
     scaled = ((after[:n] - after[n:]) / (2 * APART)).T / half[:, np.newaxis]

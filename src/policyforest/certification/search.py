@@ -41,6 +41,8 @@ SLACK = 1e-9
 # The smallest cells, as a part of the start box, by the number of states.
 SMALLEST = {1: 2.0**-16, 2: 2.0**-12, 3: 2.0**-8}
 SMALLEST_OF_MORE = 2.0**-6
+# Points per state at which sensors are compared with what the policy knows.
+SENSOR_GRID = 9
 
 
 class SearchRound(NamedTuple):
@@ -98,10 +100,13 @@ def certify(
     """
     forests, arithmetic = policy_to_certify(policy, precision)
     limits = SearchLimits(max_cells, max_seconds, tolerance)
-    sides = _checked_box("box", box, forests.observation_space.shape[0])
-    require_samples(model, sides)
     about: dict[str, Any] = {"disturbance": disturbance, "error": error, "coverage": coverage, "held_out": held_out}
     system = model_to_certify(model, **about, random_state=random_state, n_jobs=n_jobs)
+    _require_spaces(forests, system)
+    if system.sensors is not None and len(np.atleast_1d(np.asarray(box))) != system.n_states:
+        raise ValueError(f"box: must have one row for each of the states {', '.join(system.state_names)}")
+    sides = _checked_box("box", box, system.n_states)
+    require_samples(model, system, sides)
     task = _task(forests, arithmetic, system, sides, start, target, horizon, steps)
     return task.search(limits, threads(n_jobs), progress)
 
@@ -116,12 +121,8 @@ def _task(
     horizon: int | None,
     steps: int | None,
 ) -> CertificationTask:
-    n_states, n_actions = len(box), policy.action_space.shape[0]
-    if (model.n_states, model.n_actions) != (n_states, n_actions):
-        raise ValueError(
-            f"model: has {model.n_states} states and {model.n_actions} actions, the policy {n_states} and {n_actions}"
-        )
-    _require_inside("box", box, known_box(policy), "the policy's box")
+    n_states = len(box)
+    _require_known(policy, model, box)
     begin = box if start is None else _checked_box("start", start, n_states)
     _require_inside("start", begin, box, "the box")
     aim = None if target is None else _checked_box("target", target, n_states)
@@ -138,6 +139,25 @@ def _task(
     program = model.program()
     moves = number or steps_per_move(policy, program, model, begin)
     return CertificationTask(policy, precision, model, program, box, begin, aim, horizon, moves)
+
+
+def _require_spaces(policy: Policy, model: CertifiedModel) -> None:
+    n_read, n_actions = policy.observation_space.shape[0], policy.action_space.shape[0]
+    if (model.n_read, model.n_actions) != (n_read, n_actions):
+        raise ValueError(
+            f"model: has {model.n_read} states and {model.n_actions} actions, the policy {n_read} and {n_actions}"
+        )
+
+
+def _require_known(policy: Policy, model: CertifiedModel, box: Floats) -> None:
+    """A ValueError where the box holds states that the policy does not know; sensors are asked on a grid."""
+    if model.sensors is None:
+        _require_inside("box", box, known_box(policy), "the policy's box")
+        return
+    axes = np.meshgrid(*(np.linspace(low, high, SENSOR_GRID) for low, high in box), indexing="ij")
+    read = model.read(np.stack([axis.ravel() for axis in axes], axis=1))
+    sides = np.stack([read.min(axis=0), read.max(axis=0)], axis=1)
+    _require_inside("box", sides, known_box(policy), "the policy's box, as the sensors read it")
 
 
 def _checked_box(name: str, value: ArrayLike, n_states: int) -> Floats:
@@ -193,7 +213,10 @@ class CertificationTask:
         pairs = turn_pairs(self.model.periodic, len(self.box))
         policy = native_policy(self.policy, self.precision)
         error, slack = self.model.error.tolist(), self.slack().tolist()
-        return _core.ClosedLoop(policy, self.program, self.model.disturbance, error, slack, self.box, pairs, self.steps)
+        limits, sensors = self.box, self.model.sensors
+        return _core.ClosedLoop(
+            policy, self.program, self.model.disturbance, error, slack, limits, pairs, self.steps, sensors
+        )
 
     def slack(self) -> Floats:
         return SLACK * (self.box[:, 1] - self.box[:, 0])

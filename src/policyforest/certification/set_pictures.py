@@ -65,7 +65,7 @@ def _draw_panel(axes: Axes, certificate: Certificate, policy: Policy, pair: tupl
     states = np.tile(middle, (RESOLUTION**2, 1))
     for d, values in zip(pair, np.meshgrid(*centres, indexing="xy"), strict=True):
         states[:, d] = values.ravel()
-    actions = np.asarray(policy.act_batch(states))[:, 0].reshape(RESOLUTION, RESOLUTION)
+    actions = np.asarray(policy.act_batch(certificate.model.read(states)))[:, 0].reshape(RESOLUTION, RESOLUTION)
     low, high = bounds(policy.action_space)[0]
     extent = (*box[0], *box[1])
     shown = axes.imshow(
@@ -118,7 +118,7 @@ def edge_trajectories(certificate: Certificate, policy: Policy, seed: int = 0) -
     for _ in range(SHOWN_STEPS):
         noise = _ends(rng, np.asarray(model.disturbance), len(here))
         error = model.error * rng.choice([-1.0, 1.0], here.shape)
-        here = task_step(program, acting, here, noise) + error
+        here = task_step(model, program, acting, here, noise) + error
         states.append(here)
     return list(np.stack(states, axis=1))
 

@@ -182,3 +182,14 @@ def compile_equations(equations: Equations) -> _core.StepProgram:
             ]
             here = moved(here, sums, h / 6)
     return compiler.program(here)
+
+
+def compile_sensors(equations: Equations) -> _core.StepProgram | None:
+    """What the policy reads of a state; None where that is the state itself."""
+    if not equations.sensors:
+        return None
+    compiler = StepCompiler(len(equations.states))
+    names = {name: compiler.input(d) for d, name in enumerate(equations.states)}
+    names |= {name: compiler.number(value) for name, value in equations.parameters.items()}
+    bodies = [ast.parse(text.strip(), mode="eval").body for text in equations.sensors.values()]
+    return compiler.program([compiler.formula(body, names) for body in bodies])

