@@ -29,7 +29,8 @@ from policyforest.environments.problems.native import NativeProblem
 from policyforest.forest.growing import grow_forest
 from policyforest.learning.fitted_policy import FittedPolicyForest
 from policyforest.learning.fitted_q import FittedQIteration
-from policyforest.paper.certified_trajectories import simulate
+from policyforest.paper.certified_trajectories import fresh_steps, simulate
+from policyforest.paper.corrupted_certificates import rejected_files, rejected_proofs
 from policyforest.paper.planning_studies import forget_peak_memory, peak_memory
 from policyforest.paper.studies import Short, Study
 from policyforest.policy.policy import Policy
@@ -41,7 +42,9 @@ LEARNED_BOX = ((-1.0, 1.0), (-1.9, 1.9))
 UPRIGHT = ((-0.1, 0.1), (-0.3, 0.3))
 SAMPLES = 1_000
 SCALED = 0.05
-CORRUPTIONS = 10_000
+CORRUPTIONS, RESEALED = 10_000, 2_000
+FRESH = 5_000
+NOISE = 0.3
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,37 +158,37 @@ def learned_pendulum(seed: int) -> dict[str, Any]:
 
 
 def simulation(seed: int, *, starts: int = 50_000, steps: int = 1_000) -> dict[str, Any]:
-    """A cell: trajectories of the true pendulum from states of the set that was proved on the learned model."""
+    """A cell: trajectories of the true pendulum from states of the set that was proved on the learned model, and new
+    steps that are collected as the samples were."""
     made = _learned_pendulum(0)
-    problem = gym.make(PENDULUM).unwrapped
-    assert isinstance(problem, NativeProblem)
-    return made.result | simulate(
-        made.certificate, made.policy, problem, starts, steps, np.random.default_rng([seed, 3])
-    )
+    env, clause = gym.make(PENDULUM), made.certificate.model.clause
+    assert clause is not None
+    assert isinstance(env.unwrapped, NativeProblem)
+    rng = np.random.default_rng([seed, 3])
+    counts = simulate(made.certificate, made.policy, env.unwrapped, starts, steps, rng, UPRIGHT)
+    fresh = fresh_steps(made.certificate, collect(env, steps=FRESH, seed=1_000 + seed))
+    return made.result | {"stated_share": clause.share} | counts | fresh
 
 
-def cart_pole(seed: int, *, saturated: bool) -> dict[str, Any]:
-    """A cell: a balancing policy of forests, learned from actions of a linear regulator, in four dimensions.
+def cart_pole(seed: int, *, noise: float) -> dict[str, Any]:
+    """A cell: a balancing policy of 20 trees, learned from actions of a linear regulator, in four dimensions.
 
-    The labels of `saturated` are cut off at 12 N: trees of many leaves. Those of the other are not: each tree is one
-    leaf, and the policy itself cuts off at 10 N."""
+    The actions are shown with a noise of so many newtons. Without one each tree is a single leaf; with it the trees
+    have many leaves, whose lines differ."""
     problem = CartPoleSwingUp()
     limits = np.array(problem.state_limits)[:, 1]
     gain = _regulator(*_linearised(problem))
     rng = np.random.default_rng(seed)
     part = np.where(rng.random((40_000, 1)) < 0.7, 0.12, 0.3)
     states = rng.uniform(-1.0, 1.0, (40_000, 4)) * limits * part
-    labels = -(states @ gain.T)[:, 0]
-    labels = np.clip(labels, -12.0, 12.0) if saturated else labels
+    labels = -(states @ gain.T)[:, 0] + noise * rng.standard_normal(40_000)
     box = np.stack([-limits, limits], axis=1)
     forest = grow_forest(
         states, labels, n_estimators=20, min_samples_leaf=60, leaf_model="linear", box=box, random_state=seed
     )
     policy = Policy((forest,), problem.observation_space, problem.action_space, problem.periodic)
-    wider = 1.1 if saturated else 1.0
-    start = np.stack([-SCALED * wider * limits, SCALED * wider * limits], axis=1)
-    made = proved(policy, problem, box=box, start=start, tolerance=0.0, max_cells=40_000, max_seconds=86_400.0)
     wanted = np.stack([-SCALED * limits, SCALED * limits], axis=1)
+    made = proved(policy, problem, box=box, start=wanted, tolerance=0.0, max_cells=10_000, max_seconds=3_600.0)
     return made.result | {"contains": made.certificate.contains_box(wanted)}
 
 
@@ -212,22 +215,16 @@ def _regulator(a: Floats, b: Floats) -> Floats:
     return gain
 
 
-def corruptions(seed: int, *, number: int = CORRUPTIONS) -> dict[str, Any]:
-    """A cell: random changes of numbers, texts and digests of a certificate file, and how many are rejected."""
+def corruptions(seed: int, *, number: int = CORRUPTIONS, resealed: int = RESEALED) -> dict[str, Any]:
+    """A cell: changes of a certificate file, without and with right digests, and how many are rejected."""
     policy, _ = learned_policy("policyforest/DoubleIntegrator-v0", seed, 0.98, episodes=200)
     made = proved(policy, DoubleIntegrator(), box=((-1.0, 1.0), (-1.0, 1.0)), tolerance=0.02)
-    rng, rejected = np.random.default_rng(seed), 0
+    rng = np.random.default_rng(seed)
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "changed.pfcert"
+        path = Path(folder) / "whole.pfcert"
         made.certificate.save(path)
-        whole = path.read_bytes()
-        for _ in range(number):
-            content = bytearray(whole)
-            at = int(rng.integers(8, len(whole)))
-            content[at] = (content[at] + int(rng.integers(1, 256))) % 256
-            path.write_bytes(content)
-            rejected += not check_certificate(path, policy, made.certificate.model)
-    return made.result | {"corruptions": number, "rejected": rejected}
+        result = made.result | rejected_files(path, policy, made.certificate.model, number, rng)
+    return result | rejected_proofs(resealed, rng)
 
 
 COST_LEAVES = (1, 30, 300, 3_000)
@@ -268,20 +265,19 @@ STUDIES = {
         _study("pendulum-6kg", "Pendulum 6 kg, exact equations, ±10 N, 50 trees", pendulum, 3, 20.0),
         _study("pendulum-6kg-learned", "Pendulum 6 kg, model learned from 1,000 samples", learned_pendulum, 3, 40.0),
         _study(
-            "simulation", "The true pendulum from states that are certified on a learned model", simulation, 20, 400.0,
-            short=Short(partial(simulation, starts=2_000, steps=100), 60.0),
+            "simulation", "The true pendulum from states that are certified on a learned model", simulation, 20, 60.0,
+            short=Short(partial(simulation, starts=2_000, steps=100), 30.0),
         ),
         _study("tree-int16", "Pendulum 6 kg, one distilled tree in 16-bit numbers", tree, 3, 25.0),
         _study(
-            "cart-pole", "Cart-pole, balancing, trees of one linear leaf", partial(cart_pole, saturated=False), 1, 30.0
+            "cart-pole", "Cart-pole, balancing, trees of one linear leaf", partial(cart_pole, noise=0.0), 3, 30.0
         ),
         _study(
-            "cart-pole-leaves", "Cart-pole, balancing, trees of many leaves", partial(cart_pole, saturated=True), 1,
-            900.0, short=Short(partial(cart_pole, saturated=False), 30.0),
+            "cart-pole-leaves", "Cart-pole, balancing, trees of many leaves", partial(cart_pole, noise=NOISE), 3, 60.0
         ),
         _study(
             "corruptions", "Changed certificate files that the checker rejects", corruptions, 1, 90.0,
-            short=Short(partial(corruptions, number=200), 20.0),
+            short=Short(partial(corruptions, number=200, resealed=50), 20.0),
         ),
         _study("cost", "Cost by the number of states and of leaves", cost, COST_CELLS, 20.0),
     )

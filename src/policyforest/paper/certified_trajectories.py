@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from policyforest._support.arguments import Floats
+import policyforest._core as _core
+from policyforest._support.arguments import Floats, box_array
 from policyforest.certification.certificate import Certificate
+from policyforest.certification.model_error import model_errors
+from policyforest.data.transitions import Transitions
 from policyforest.environments.problems.native import NativeProblem
+from policyforest.environments.problems.systems import NativeSystem
 from policyforest.policy.policy import Policy
 
 
@@ -18,31 +22,52 @@ def simulate(
     starts: int,
     steps: int,
     rng: np.random.Generator,
+    inner: ArrayLike,
 ) -> dict[str, int]:
     """Counts steps beyond the model's bound, and states that leave the set in steps within it and beyond it.
 
-    A trajectory that leaves starts again at another state of the set."""
-    program, lookup = certificate.model.program(), SetLookup(certificate)
+    A trajectory that leaves starts again at another state of the set. `inner`: a box that most states are in."""
+    program, lookup = certificate.model.program(), SetLookup(certificate, inner)
     here = lookup.draw(starts, rng)
-    beyond = left_within = left_beyond = 0
-    for _ in range(steps):
+    beyond, left_within, left_beyond = np.zeros(steps, dtype=np.int64), 0, 0
+    for k in range(steps):
         actions = policy.act_batch(here)
-        after, _, _ = problem.system.step_many(here, actions, problem.draw_noise(rng, starts))
-        predicted = np.asarray(program.run(np.ascontiguousarray(np.hstack([here, actions]))))
-        within = (np.abs(after - predicted) <= certificate.model.error).all(axis=1)
-        left = ~lookup.inside(after)
-        beyond += int((~within).sum())
-        left_within += int((left & within).sum())
-        left_beyond += int((left & ~within).sum())
-        here = np.where(left[:, np.newaxis], lookup.draw(starts, rng), after) if left.any() else after
-    counts = {"beyond": beyond, "left_within": left_within, "left_beyond": left_beyond}
+        after = _after(problem.system, here, actions, problem.draw_noise(rng, starts))
+        predicted = np.asarray(program.run(np.hstack([here, actions])))
+        off = np.flatnonzero((np.abs(after - predicted) > certificate.model.error).any(axis=1))
+        left = lookup.outside(after)
+        beyond[k] = len(off)
+        left_beyond += len(np.intersect1d(left, off))
+        left_within += len(np.setdiff1d(left, off))
+        here = after
+        if len(left):
+            here[left] = lookup.draw(len(left), rng)
+    counts = {"beyond": int(beyond.sum()), "beyond_first": int(beyond[0])}
+    counts |= {"left_within": left_within, "left_beyond": left_beyond}
     return counts | {"starts": starts, "simulated": starts * steps}
+
+
+def _after(system: NativeSystem, states: Floats, actions: Floats, noise: Floats) -> Floats:
+    """The states after a control step; pendulums have a quicker way."""
+    if isinstance(system, _core.InvertedPendulum):
+        return system.step_rows(states, actions, noise)
+    return system.step_many(states, actions, noise)[0]
+
+
+def fresh_steps(certificate: Certificate, fresh: Transitions) -> dict[str, int]:
+    """Counts steps beyond the model's bound among new ones that were collected as the held-out ones were."""
+    step = certificate.model.learned
+    assert step is not None
+    beyond = (np.abs(model_errors(step, fresh)) > certificate.model.error).any(axis=1)
+    return {"fresh": len(fresh), "fresh_beyond": int(beyond.sum())}
 
 
 class SetLookup:
     """Whether states are in a set of two dimensions, by a table over the sides of its cells."""
 
-    def __init__(self, certificate: Certificate) -> None:
+    def __init__(self, certificate: Certificate, inner: ArrayLike) -> None:
+        self._inner = box_array("inner", inner, 2)
+        assert certificate.contains_box(self._inner)
         self._lo, self._hi = certificate.sides
         self._edges = [np.unique(np.concatenate([self._lo[:, d], self._hi[:, d]])) for d in range(2)]
         self._table = np.zeros(tuple(len(edges) + 1 for edges in self._edges), dtype=np.bool_)
@@ -53,9 +78,14 @@ class SetLookup:
         for (i, j), (k, m) in zip(first + 1, last + 1, strict=True):
             self._table[i:k, j:m] = True
 
-    def inside(self, states: Floats) -> NDArray[np.bool_]:
-        rows = [np.searchsorted(self._edges[d], states[:, d]) for d in range(2)]
-        return np.asarray(self._table[rows[0], rows[1]])
+    def outside(self, states: Floats) -> NDArray[np.intp]:
+        """The numbers of the rows that are not in the set."""
+        (a, b), (c, d) = self._inner
+        x, y = states[:, 0], states[:, 1]
+        asked = np.flatnonzero(~((x >= a) & (x <= b) & (y >= c) & (y <= d)))
+        rows = [np.searchsorted(self._edges[d], states[asked, d]) for d in range(2)]
+        inside: NDArray[np.bool_] = self._table[rows[0], rows[1]]
+        return np.asarray(asked[~inside], dtype=np.intp)
 
     def draw(self, number: int, rng: np.random.Generator) -> Floats:
         """States drawn uniformly from the set."""
