@@ -1,6 +1,12 @@
 """``policyforest certify``: certificates and checks from the command line, their exit codes and their pictures."""
 
 import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -117,3 +123,30 @@ def test_the_set_is_drawn_over_the_map_and_on_the_page(folder: Path, tmp_path: P
     grown_policy(CAR_GAINS, PLANE, seed=3).save(tmp_path / "other.pforest")
     refused = run("show", tmp_path / "other.pforest", "--certificate", folder / "car.pfcert", code=2)
     assert "belongs to another policy" in refused.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+def test_ctrl_c_writes_the_best_set_so_far(folder: Path, tmp_path: Path) -> None:
+    """The search has no end of its own. Its bar on a terminal tells when some of the box is proved."""
+    import pty
+
+    ours, theirs = pty.openpty()
+    command = [
+        sys.executable, "-m", "policyforest", "certify", folder / "car.pforest", "--equations", folder / "car.json",
+        "--disturbance", "0.02", "--tolerance", "0", "--max-cells", "100000000", "-o", tmp_path / "some.pfcert",
+    ]  # fmt: skip
+    wide = os.environ | {"COLUMNS": "200", "TERM": "xterm"}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, text=True, env=wide)
+    os.close(theirs)
+    shown, began = "", time.monotonic()
+    while not re.search(r"[1-9]\d*\.\d\d% proved", shown) and time.monotonic() - began < 120:
+        shown += os.read(ours, 4096).decode(errors="replace")
+    process.send_signal(signal.SIGINT)
+    told, _ = process.communicate(timeout=120)
+    os.close(ours)
+    assert process.returncode == 0
+    assert "The search was interrupted; a longer one may prove more." in " ".join(told.split())
+    found = pf.load_certificate(tmp_path / "some.pfcert")
+    assert found.interrupted
+    assert found.share > 0.01
+    assert pf.check_certificate(tmp_path / "some.pfcert", pf.load(folder / "car.pforest"))
