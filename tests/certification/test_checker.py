@@ -110,6 +110,15 @@ CHANGES: dict[str, Callable[[pf.Certificate], pf.Certificate]] = {
     "a successor is smaller": lambda c: replace(c, successors=_moved(c.successors, 3, -0.01)),
     "a successor is larger": lambda c: replace(c, successors=_moved(c.successors, 3, 3.0)),
     "the disturbance is larger": lambda c: replace(c, model=replace(c.model, disturbance=np.array([[-0.2, 0.2]]))),
+    "a disturbance has its sides exchanged": lambda c: replace(
+        c, model=replace(c.model, disturbance=np.array([[0.001, -0.001]]))
+    ),
+    "a disturbance is not a number": lambda c: replace(c, model=replace(c.model, disturbance=np.array([[np.nan, 0]]))),
+    "a cell is not a number": lambda c: replace(c, cells=_moved(c.cells, 3, np.nan)),
+    "a successor is not a number": lambda c: replace(c, successors=_moved(c.successors, 3, np.nan)),
+    "the box is not a number": lambda c: replace(c, box=c.box * np.nan),
+    "the error is not a number": lambda c: replace(c, model=replace(c.model, error=np.array([np.nan, 0.0]))),
+    "the error is negative": lambda c: replace(c, model=replace(c.model, error=np.array([-0.01, 0.0]))),
     "the error is larger": lambda c: replace(c, model=replace(c.model, error=np.array([0.05, 0.05]))),
     "the policy is of another arithmetic": lambda c: replace(c, precision="int16"),
     "a move has more steps": lambda c: replace(c, steps=2),

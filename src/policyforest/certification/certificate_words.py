@@ -10,7 +10,7 @@ from policyforest.certification.certificate import Certificate
 
 def statement(certificate: Certificate) -> str:
     """The statement of a certificate that has a cell."""
-    return " ".join([_staying(certificate), *_reaching(certificate), *_about(certificate)])
+    return " ".join([_staying(certificate), *_visited(certificate), *_reaching(certificate), *_about(certificate)])
 
 
 def _staying(certificate: Certificate) -> str:
@@ -34,6 +34,13 @@ def _staying(certificate: Certificate) -> str:
     if model.clause is None:
         return first + "; this bound was given, and no held-out data was compared with it."
     return f"{first}; {model.clause.words()}."
+
+
+def _visited(certificate: Certificate) -> list[str]:
+    """Over moves of k steps, S and what it becomes within k - 1 steps is the set that is invariant step by step."""
+    if certificate.steps == 1 or certificate.target is not None:
+        return []
+    return ["The states that such trajectories visit form a set inside of the box that is never left."]
 
 
 def _reaching(certificate: Certificate) -> list[str]:

@@ -44,7 +44,7 @@ SAMPLES = 1_000
 SCALED = 0.05
 CORRUPTIONS, RESEALED = 10_000, 2_000
 FRESH = 5_000
-NOISE = 0.3
+NOISE = 0.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +184,7 @@ def cart_pole(seed: int, *, noise: float) -> dict[str, Any]:
     labels = -(states @ gain.T)[:, 0] + noise * rng.standard_normal(40_000)
     box = np.stack([-limits, limits], axis=1)
     forest = grow_forest(
-        states, labels, n_estimators=20, min_samples_leaf=60, leaf_model="linear", box=box, random_state=seed
+        states, labels, n_estimators=20, min_samples_leaf=200, leaf_model="linear", box=box, random_state=seed
     )
     policy = Policy((forest,), problem.observation_space, problem.action_space, problem.periodic)
     wanted = np.stack([-SCALED * limits, SCALED * limits], axis=1)

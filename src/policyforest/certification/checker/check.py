@@ -107,6 +107,12 @@ class _Checked:
         _require(len(a["cells"]) > 0, "it has no cells: nothing is proved")
         _require(np.isfinite(a["cells"]).all() and np.isfinite(a["successors"]).all(), "a cell is not finite")
         _require(a["target"].shape in ((0, 2), (n, 2)), "its target has the wrong shape")
+        _require(
+            a["disturbance"].ndim == 2 and a["disturbance"].shape[1:] == (2,), "its disturbance has the wrong shape"
+        )
+        for name in ("box", "start", "target", "disturbance"):
+            sides = a[name]
+            _require((sides[:, 0] <= sides[:, 1]).all() and np.isfinite(sides).all(), f"a side of its {name} is wrong")
         _require((a["error"] >= 0).all() and (a["slack"] >= 0).all(), "an error is negative")
         steps = self.content["steps"]
         _require(type(steps) is int and 1 <= steps <= 1000, "its number of steps is wrong")
