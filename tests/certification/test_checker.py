@@ -4,13 +4,18 @@ import ast
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import policyforest as pf
 from certified_loops import CAR, CAR_GAINS, LINE, PLANE, car_certificate, grown_policy, linear_policy
-from policyforest.certification.certificate_files import load_certificate
+from policyforest._support.tensor_files import write_tensors
+from policyforest.certification.certificate_files import content_digest, load_certificate, read_certificate_file
+from policyforest.certification.checker.cover import all_covered
+from policyforest.certification.checker.trees import forest_bounds
+from policyforest.certification.digests import model_digest
 from policyforest.certification.model_error import ErrorClause
 from tampering import with_number, with_text
 
@@ -26,7 +31,8 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def _learned(**more: object) -> pf.Certificate:
+def _learned(bump: float = 0.0, **more: object) -> pf.Certificate:
+    """On a model learned from samples; with a bump, which is no polynomial, its forest has many leaves."""
     rng = np.random.default_rng(0)
     states = rng.uniform(-1, 1, (600, 2))
     actions = rng.uniform(-1, 1, (600, 1))
@@ -34,6 +40,7 @@ def _learned(**more: object) -> pf.Certificate:
         states
         + 0.2 * np.hstack([states[:, 1:], actions + 0.3 * states[:, :1] ** 2])
         + rng.uniform(-0.01, 0.01, (600, 2))
+        + bump * (np.abs(states[:, :1]) < 0.4) * [0.0, 1.0]
     )
     data = pf.Transitions(
         states, actions, np.zeros(600), after, np.zeros(600, dtype=bool), np.arange(600) // 20,
@@ -57,9 +64,11 @@ def test_the_checker_accepts_other_arithmetics(precision: str, tmp_path: Path) -
         assert not pf.check_certificate(path, POLICY.astype("float32").rounded.simplify(3))
 
 
-def test_the_checker_accepts_a_learned_model_with_its_forest(tmp_path: Path) -> None:
-    found = _learned()
-    assert found.share > 0.2
+@pytest.mark.parametrize("bump", [0.0, 0.04])
+def test_the_checker_accepts_a_learned_model_with_its_forest(bump: float, tmp_path: Path) -> None:
+    found = _learned(bump, tolerance=0.1)
+    assert any(name.startswith("model.forest") for name in found.model.arrays()) == (bump > 0.0)
+    assert found.share > 0.05
     found.save(tmp_path / "learned.pfcert")
     result = pf.check_certificate(tmp_path / "learned.pfcert", POLICY, found.model)
     assert result, result.reason
@@ -188,3 +197,70 @@ def test_the_checker_imports_nothing_of_the_search() -> None:
             for name in names:
                 assert not any(name == f"policyforest.certification.{part}" for part in SEARCH), (path, name)
                 assert "_core" not in name, (path, name)
+
+
+def _resealed(path: Path, to: Path, change: Callable[[dict[str, Any], dict[str, Any]], None]) -> Path:
+    """A copy whose text and arrays were changed, with right digests."""
+    content, arrays = read_certificate_file(path)
+    arrays = {name: np.array(array) for name, array in arrays.items()}
+    change(content, arrays)
+    content["model_digest"] = model_digest(content["model"], arrays)
+    write_tensors(to, arrays, content | {"digest": content_digest(arrays, content)})
+    return to
+
+
+def _zero_turn(content: dict[str, Any], arrays: dict[str, Any]) -> None:
+    content["model"]["equations"]["angles"] = {"p": [0.0, 0.0]}
+
+
+def _endless_turn(content: dict[str, Any], arrays: dict[str, Any]) -> None:
+    content["model"]["equations"]["angles"] = {"p": [-1e308, 1e308], "v": [-1e308, 1e308]}
+
+
+def _many_substeps(content: dict[str, Any], arrays: dict[str, Any]) -> None:
+    content["model"]["equations"]["substeps"] = 10**9
+
+
+def _code(content: dict[str, Any], arrays: dict[str, Any]) -> None:
+    content["model"]["equations"]["formulas"]["p"] = "__import__('os').getcwd()"
+
+
+def _sensor_that_does_not_depend(content: dict[str, Any], arrays: dict[str, Any]) -> None:
+    content["model"]["equations"]["sensors"] = {"p": "0*p", "v": "0*v"}
+
+
+def _one_dimension_less(content: dict[str, Any], arrays: dict[str, Any]) -> None:
+    for name in ("cells", "successors"):
+        arrays[name] = arrays[name][:, :2]
+
+
+def _half_a_clause(content: dict[str, Any], arrays: dict[str, Any]) -> None:
+    content["clause"] = {"within": 5, "steps": 5, "confidence": -5.0, "share": 1.0}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _zero_turn, _endless_turn, _many_substeps, _code, _sensor_that_does_not_depend, _one_dimension_less,
+        _half_a_clause,
+    ],
+)  # fmt: skip
+def test_hostile_files_with_right_digests_are_rejected(
+    change: Callable[[dict[str, Any], dict[str, Any]], None], saved: Path, tmp_path: Path
+) -> None:
+    assert not pf.check_certificate(_resealed(saved, tmp_path / "hostile.pfcert", change), POLICY)
+
+
+def test_trees_whose_nodes_are_out_of_order_are_refused() -> None:
+    arrays = {name: np.array(array) for name, array in POLICY.forests[0].arrays.items()}
+    box = np.array(POLICY.forests[0].box)
+    assert np.isfinite(forest_bounds(arrays, box[None, :, 0], box[None, :, 1]).low).all()
+    arrays["child"][0] = 0  # the root is its own child
+    with pytest.raises(ValueError, match="children that do not come after their parents"):
+        forest_bounds(arrays, box[None, :, 0], box[None, :, 1])
+
+
+def test_a_box_without_finite_sides_is_not_covered() -> None:
+    cells = np.zeros((1, 2)), np.ones((1, 2))
+    boxes = np.array([[0.5, np.nan], [0.5, 0.5]]), np.array([[0.6, 0.6], [0.6, 0.6]])
+    assert all_covered(cells, boxes).tolist() == [False, True]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from policyforest.policy.policy import Policy
 
 RESOLUTION = 300
-TRAJECTORIES, SHOWN_STEPS = 8, 60
+TRAJECTORIES, SHOWN_STEPS = 8, 20
 
 
 @styled
@@ -52,8 +52,9 @@ def certificate_figure(
         for way in ways:
             axes.plot(way[:, pair[0]], way[:, pair[1]], color=INK, lw=0.7, alpha=0.8)
             axes.plot(*way[0, list(pair)], "o", color=INK, ms=3)
-        _draw_counterexample(axes, certificate, pair)
-    share = f"{100 * certificate.share:.1f}% of the start box is certified ({len(certificate.cells):,} cells)"
+        _draw_rest(axes, certificate, pair)
+    where = "box" if np.array_equal(certificate.start, certificate.box) else "start box"
+    share = f"{100 * certificate.share:.1f}% of the {where} is certified ({len(certificate.cells):,} cells)"
     figure.suptitle(share, x=0.01, ha="left", fontsize=9)
     return figure
 
@@ -69,10 +70,13 @@ def _draw_panel(axes: Axes, certificate: Certificate, policy: Policy, pair: tupl
     low, high = bounds(policy.action_space)[0]
     extent = (*box[0], *box[1])
     shown = axes.imshow(
-        actions, origin="lower", extent=extent, aspect="auto", cmap="RdBu_r", vmin=low, vmax=high, alpha=0.6
+        actions, origin="lower", extent=extent, aspect="auto", cmap="RdBu_r", vmin=low, vmax=high, alpha=0.75
     )
-    axes.figure.colorbar(shown, ax=axes, label=certificate.model.action_names[0])
+    axes.figure.colorbar(shown, ax=axes).set_label(certificate.model.action_names[0], rotation=0)
     inside = set_on_grid(certificate, pair, middle, edges)
+    paler = np.ones((RESOLUTION, RESOLUTION, 4))
+    paler[..., 3] = np.where(inside, 0.0, 0.6)
+    axes.imshow(paler, origin="lower", extent=extent, aspect="auto")
     if inside.any():
         axes.contour(*centres, inside.astype(float), levels=[0.5], colors=[GREEN], linewidths=1.8)
     names = [certificate.model.state_names[d] for d in pair]
@@ -95,12 +99,17 @@ def set_on_grid(
     return inside
 
 
-def _draw_counterexample(axes: Axes, certificate: Certificate, pair: tuple[int, ...]) -> None:
-    state = certificate.rest.counterexample
+def _draw_rest(axes: Axes, certificate: Certificate, pair: tuple[int, ...]) -> None:
+    """The nearest cell that is not proved, and the state from which a simulated trajectory leaves."""
+    state, cell = certificate.rest.counterexample, certificate.rest.nearest_cell
+    if cell is not None:
+        middle = [sum(cell[d]) / 2 for d in pair]
+        axes.plot(*middle, "s", color=ORANGE, ms=6, mfc="none", mew=1.5, label="nearest cell that is not proved")
     if state is not None:
-        words = f"leaves after {certificate.rest.counterexample_steps} steps"
+        words = f"a trajectory leaves the box after {certificate.rest.counterexample_steps} steps"
         axes.plot(state[pair[0]], state[pair[1]], "x", color=ORANGE, ms=8, mew=2, label=words)
-        axes.legend(loc="upper right")
+    if state is not None or cell is not None:
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=1, frameon=False)
 
 
 def edge_trajectories(certificate: Certificate, policy: Policy, seed: int = 0) -> list[Floats]:

@@ -23,7 +23,7 @@ import numpy as np
 from policyforest._support.arguments import Array, Floats
 from policyforest.certification.certificate_files import read_certificate_file
 from policyforest.certification.checker.cover import all_covered
-from policyforest.certification.checker.forms import AffineForm
+from policyforest.certification.checker.forms import AffineForm, own_error, unknown
 from policyforest.certification.checker.successors import (
     RunningPolicy,
     read_of_equations,
@@ -38,6 +38,9 @@ from policyforest.policy.policy import Policy
 
 # Cells that are bounded at once: more take more memory.
 BLOCK = 4096
+# Held-out steps that a clause may count.
+MOST_STEPS = 10_000_000
+MOST_SUBSTEPS = 10_000
 
 
 @dataclass(frozen=True)
@@ -114,6 +117,11 @@ class _Checked:
             sides = a[name]
             _require((sides[:, 0] <= sides[:, 1]).all() and np.isfinite(sides).all(), f"a side of its {name} is wrong")
         _require((a["error"] >= 0).all() and (a["slack"] >= 0).all(), "an error is negative")
+        told, n_read = self.content["model"]["equations"], self.policy.observation_space.shape[0]
+        if told is None:
+            _require(a["model.shape"].tolist()[:1] == [n_read], "its model has other states than the policy")
+        else:
+            _require(1 <= told["substeps"] <= MOST_SUBSTEPS, "its equations have too many substeps")
         steps = self.content["steps"]
         _require(type(steps) is int and 1 <= steps <= 1000, "its number of steps is wrong")
 
@@ -126,6 +134,8 @@ class _Checked:
         self._check_boxes()
         self._check_clause()
         turns = self._turns()
+        for d, (low, high) in turns.items():
+            _require(0 <= d < self.n and math.isfinite(high - low) and low < high, "the turn of an angle is wrong")
         lo, hi = self.arrays["cells"][:, : self.n], self.arrays["cells"][:, self.n :]
         for first in range(0, len(lo), BLOCK):
             block = slice(first, first + BLOCK)
@@ -162,7 +172,10 @@ class _Checked:
         if clause is None:
             return
         within, steps, share = clause["within"], clause["steps"], clause["share"]
-        _require(0 <= within <= steps and 0.0 <= share <= 1.0, "its clause has impossible numbers")
+        counted = type(within) is int and type(steps) is int and 0 <= within <= steps <= MOST_STEPS
+        _require(
+            counted and 0.0 <= share <= 1.0 and 0.0 < clause["confidence"] < 1.0, "its clause has impossible numbers"
+        )
         logs = [
             math.lgamma(steps + 1) - math.lgamma(k + 1) - math.lgamma(steps - k + 1)
             + k * math.log(share) + (steps - k) * math.log1p(-share)
@@ -188,18 +201,18 @@ class _Checked:
         pairs = n + m + actions if steps == 1 else n
         middle = lo / 2 + hi / 2
         half = np.nextafter(np.maximum(hi - middle, middle - lo), np.inf)
-        states = [_unknown(middle[:, d], half[:, d], d, pairs) for d in range(n)]
+        states = [unknown(middle[:, d], half[:, d], d, pairs) for d in range(n)]
         low, high = np.nextafter(lo, np.inf), hi
         for step in range(steps):
             first = n + step * (m + actions + n)
-            noise = [_unknown(*_middle_half(side, cells), first + w, pairs) for w, side in enumerate(disturbance)]
+            noise = [unknown(*_middle_half(side, cells), first + w, pairs) for w, side in enumerate(disturbance)]
             states = self._step(states, running.bound(*self._read(states, low, high), first + m), noise)
             states = [x.wider(float(self.arrays["error"][d])) for d, x in enumerate(states)]
             ranges = [x.range() for x in states]
             low, high = np.stack([a for a, _ in ranges], axis=1), np.stack([b for _, b in ranges], axis=1)
             if step + 1 < steps:
                 self._require_inside(low, high, turns)
-                states = [_own_error(x, first + m + actions + d) for d, x in enumerate(states)]
+                states = [own_error(x, first + m + actions + d) for d, x in enumerate(states)]
         return low, high
 
     def _sensors(self) -> bool:
@@ -265,26 +278,11 @@ class _Checked:
         return parts
 
 
-def _unknown(middle: Floats, half: Floats, number: int, pairs: int) -> AffineForm:
-    """middle + half * eps of this number."""
-    a = np.zeros((number + 1, len(middle)))
-    a[number] = half
-    return AffineForm(middle, np.zeros_like(middle), a, pairs)
-
-
 def _middle_half(side: Floats, cells: int) -> tuple[Floats, Floats]:
     low, high = float(side[0]), float(side[1])
     middle = low / 2 + high / 2
     half = np.nextafter(max(high - middle, middle - low), np.inf) if high > low else 0.0
     return np.full(cells, middle), np.full(cells, half)
-
-
-def _own_error(x: AffineForm, number: int) -> AffineForm:
-    """The error of a form as an unknown of this number."""
-    a = np.zeros((number + 1, len(x.c)))
-    a[: len(x.a)] = x.a
-    a[number] = x.e
-    return AffineForm(x.c, np.zeros_like(x.c), a, x.pairs)
 
 
 def _with_side(low: Floats, high: Floats, d: int, a: Floats, b: Floats) -> tuple[Floats, Floats]:

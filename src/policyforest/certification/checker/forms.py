@@ -130,6 +130,21 @@ def choose(which: NDArray[np.bool_], x: AffineForm, y: AffineForm) -> AffineForm
     return AffineForm(np.where(which, x.c, y.c), np.where(which, x.e, y.e), np.where(which, x.a, y.a), x.pairs)
 
 
+def unknown(middle: Floats, half: Floats, number: int, pairs: int) -> AffineForm:
+    """middle + half * eps of this number."""
+    a = np.zeros((number + 1, len(middle)))
+    a[number] = half
+    return AffineForm(middle, np.zeros_like(middle), a, pairs)
+
+
+def own_error(x: AffineForm, number: int) -> AffineForm:
+    """The error of a form as an unknown of this number."""
+    a = np.zeros((number + 1, len(x.c)))
+    a[: len(x.a)] = x.a
+    a[number] = x.e
+    return AffineForm(x.c, np.zeros_like(x.c), a, x.pairs)
+
+
 def either(x: AffineForm, y: AffineForm) -> AffineForm:
     """A number that is one of two."""
     x, y = _aligned(x, y)

@@ -67,6 +67,8 @@ def _reached(arrays: Mapping[str, Any], first: int, end: int, first_leaf: int, l
             continue
         box, low, high = waiting.pop(i)
         d = int(feature[i])
+        if d < 0 and int(child[i]) < 0:
+            raise ValueError("a leaf has a negative number")
         if d < 0:
             parts.append(Reached(box, np.full(len(box), first_leaf + int(child[i])), low, high))
             continue
@@ -80,6 +82,8 @@ def _reached(arrays: Mapping[str, Any], first: int, end: int, first_leaf: int, l
                 else:
                     below[:, d] = np.maximum(below[:, d], at)
                 waiting[first + int(child[i]) + side] = (box[mask], below, above)
+    if waiting:
+        raise ValueError("a tree has children that do not come after their parents")
     box, leaf, low, high = (np.concatenate([part[k] for part in parts]) for k in range(4))
     return Reached(box, leaf, low, high)
 
