@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 RESOLUTION = 300
 TRAJECTORIES, SHOWN_STEPS = 8, 20
+# Around the box, as a part of its sides, so that the edge of a set that fills it is seen.
+MARGIN = 0.02
 
 
 @styled
@@ -47,8 +49,9 @@ def certificate_figure(
         raise ValueError(f"dims: is {dims}, must be two different state dimensions")
     figure, areas = panels(len(chosen), width=6.0, height=4.6)
     ways = edge_trajectories(certificate, policy)
+    view = _view(certificate, ways)
     for axes, pair in zip(areas, chosen, strict=True):
-        _draw_panel(axes, certificate, policy, pair, middle)
+        _draw_panel(axes, certificate, policy, pair, middle, view[list(pair)])
         for way in ways:
             axes.plot(way[:, pair[0]], way[:, pair[1]], color=INK, lw=0.7, alpha=0.8)
             axes.plot(*way[0, list(pair)], "o", color=INK, ms=3)
@@ -59,13 +62,24 @@ def certificate_figure(
     return figure
 
 
-def _draw_panel(axes: Axes, certificate: Certificate, policy: Policy, pair: tuple[int, ...], middle: Floats) -> None:
-    box = certificate.start[list(pair)]
+def _view(certificate: Certificate, ways: list[Floats]) -> Floats:
+    """What is shown of each state: the start box, where trajectories go between moves, and a margin."""
+    low, high = certificate.start[:, 0], certificate.start[:, 1]
+    if certificate.steps > 1 and ways:
+        visited = np.concatenate(ways)
+        low, high = np.minimum(low, visited.min(axis=0)), np.maximum(high, visited.max(axis=0))
+    margin = MARGIN * (high - low)
+    return np.stack([low - margin, high + margin], axis=1)
+
+
+def _draw_panel(
+    axes: Axes, certificate: Certificate, policy: Policy, pair: tuple[int, ...], middle: Floats, box: Floats
+) -> None:
     edges = [np.linspace(low, high, RESOLUTION + 1) for low, high in box]
     centres = [(e[:-1] + e[1:]) / 2 for e in edges]
     states = np.tile(middle, (RESOLUTION**2, 1))
     for d, values in zip(pair, np.meshgrid(*centres, indexing="xy"), strict=True):
-        states[:, d] = values.ravel()
+        states[:, d] = np.clip(values.ravel(), *certificate.box[d])
     actions = np.asarray(policy.act_batch(certificate.model.read(states)))[:, 0].reshape(RESOLUTION, RESOLUTION)
     low, high = bounds(policy.action_space)[0]
     extent = (*box[0], *box[1])
@@ -124,7 +138,7 @@ def edge_trajectories(certificate: Certificate, policy: Policy, seed: int = 0) -
     here = middles[first]
     program, acting = certificate.model.program(), acting_policy(policy, certificate.precision)
     model, states = certificate.model, [here]
-    for _ in range(SHOWN_STEPS):
+    for _ in range(max(SHOWN_STEPS, certificate.steps)):
         noise = _ends(rng, np.asarray(model.disturbance), len(here))
         error = model.error * rng.choice([-1.0, 1.0], here.shape)
         here = task_step(model, program, acting, here, noise) + error
