@@ -22,7 +22,7 @@ class OnceWithRosArguments(Once):
 
 
 def ros_arguments(context: typer.Context) -> list[str]:
-    """What was given from ``--ros-args`` on."""
+    """The arguments from ``--ros-args`` on."""
     return list(context.meta[KEY])
 
 

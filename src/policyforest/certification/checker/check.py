@@ -134,8 +134,8 @@ class _Checked:
         self._check_boxes()
         self._check_clause()
         turns = self._turns()
-        for d, (low, high) in turns.items():
-            _require(0 <= d < self.n and math.isfinite(high - low) and low < high, "the turn of an angle is wrong")
+        for d, (begin, end) in turns.items():
+            _require(0 <= d < self.n and math.isfinite(end - begin) and begin < end, "the turn of an angle is wrong")
         lo, hi = self.arrays["cells"][:, : self.n], self.arrays["cells"][:, self.n :]
         for first in range(0, len(lo), BLOCK):
             block = slice(first, first + BLOCK)

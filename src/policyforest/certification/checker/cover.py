@@ -10,7 +10,7 @@ from policyforest._support.arguments import Floats
 
 def all_covered(cells: tuple[Floats, Floats], boxes: tuple[Floats, Floats]) -> NDArray[np.bool_]:
     """Whether cells (lo, hi] cover each closed box; rows of lower and of upper sides."""
-    result = np.isfinite(boxes[0]).all(axis=1) & np.isfinite(boxes[1]).all(axis=1)
+    result = np.asarray(np.isfinite(boxes[0]).all(axis=1) & np.isfinite(boxes[1]).all(axis=1))
     # The half-open box with the same points and one more side's width of a double.
     low = np.nextafter(boxes[0], -np.inf)
     work = [(np.arange(len(cells[0])), np.arange(len(low)), low, boxes[1])]
