@@ -85,7 +85,7 @@ def test_a_cell_that_is_no_number_is_not_kept(tmp_path):
 
 
 PAGES = {
-    "README.md": "| Pendulum 6 kg, our defaults |",
+    "README.md": "| Pendulum 6 kg, Fitted Policy Forest |",
     "docs/exploring.md": "| `swing-up-ours` |",
     "docs/ros.md": "quote: swing-up-gazebo-ours chosen, in DART .4f",
     "docs/learning.md": "quote: compare-forest-pendulum-v1 tree_return",

@@ -21,23 +21,59 @@ from policyforest.paper.quotes import with_quotes
 from policyforest.paper.statistics import mean_interval
 
 ONLINE = tuple(name for name in STUDIES if name in online_studies.STUDIES and name != "planning-time")
-# (what, samples, study, method, the paper's mean, the problem whose limit stands beside)
+# (what, samples, study, method, the paper's mean, the problem whose limit is shown)
 ROWS = (
-    ("Pendulum 6 kg, our defaults", "100 random episodes", "pendulum-6kg", "fpf-pwl", "-172", "inverted-pendulum-6kg"),
-    ("the same, the paper's settings", "", "pendulum-6kg-paper", "fpf-pwl", "-172", "inverted-pendulum-6kg"),
-    ("Pendulum 8 kg, our defaults", "100 random episodes", "pendulum-8kg", "fpf-pwl", "-", "inverted-pendulum"),
     (
-        *("Double Integrator, our defaults", "300 random episodes", "double-integrator"),
+        "Pendulum 6 kg, `pf.learn`",
+        "100 random episodes",
+        "planning-pendulum-6kg",
+        "planned",
+        "-",
+        "inverted-pendulum-6kg",
+    ),
+    ("Pendulum 8 kg, `pf.learn`", "100 random episodes", "planning-pendulum-8kg", "planned", "-", "inverted-pendulum"),
+    (
+        *("Double Integrator, `pf.learn`", "50 random episodes", "planning-double-integrator-50"),
+        *("planned", "-", "double-integrator"),
+    ),
+    ("Pendulum-v1, `pf.learn`", "5,000 random steps", "planning-pendulum-v1", "planned", "-", ""),
+    ("InvertedPendulum-v5, `pf.learn`", "1,000 random steps", "planning-inverted-pendulum-v5", "planned", "-", ""),
+    ("Reacher-v5, `pf.learn`", "3,000 random steps", "planning-reacher-v5", "planned", "-", ""),
+    ("Swing-up, `pf.ModelExploration`", "8 episodes online", "explore-swing-up-8", "explored", "-", "swing-up"),
+    (
+        *("MountainCarContinuous-v0, `pf.ModelExploration`", "15 episodes online", "explore-mountain-car-15"),
+        *("explored", "-", ""),
+    ),
+    ("Pendulum-v1, `pf.ModelExploration`", "2,000 steps online", "explore-pendulum-v1-2000", "explored", "-", ""),
+    (
+        "Pendulum 6 kg, Fitted Policy Forest",
+        "100 random episodes",
+        "pendulum-6kg",
+        "fpf-pwl",
+        "-172",
+        "inverted-pendulum-6kg",
+    ),
+    ("the same, the paper's settings", "", "pendulum-6kg-paper", "fpf-pwl", "-172", "inverted-pendulum-6kg"),
+    ("Pendulum 8 kg, Fitted Policy Forest", "100 random episodes", "pendulum-8kg", "fpf-pwl", "-", "inverted-pendulum"),
+    (
+        *("Double Integrator, Fitted Policy Forest", "300 random episodes", "double-integrator"),
         *("fpf-pwl", "-", "double-integrator"),
     ),
     ("the same, Binary Action Search", "", "double-integrator-paper", "bas", "-", "double-integrator"),
-    ("Pendulum-v1, our defaults", "10,000 random steps", "pendulum-v1", "fpf-pwl", "-", ""),
+    ("Pendulum-v1, Fitted Policy Forest", "10,000 random steps", "pendulum-v1", "fpf-pwl", "-", ""),
     (
-        *("Pendulum 6 kg, our explorer", "100 episodes online", "pendulum-online-ours"),
+        *("Pendulum 6 kg, `DisagreementExploration`", "100 episodes online", "pendulum-online-ours"),
         *("mean of 10", "-171", "inverted-pendulum-6kg"),
     ),
-    ("Swing-up, our explorer", "100 episodes online", "swing-up-ours", "mean of 10", "-", "swing-up"),
-    ("MountainCarContinuous-v0, our explorer", "30 episodes online", "mountain-car-ours", "mean of 10", "-", ""),
+    ("Swing-up, `DisagreementExploration`", "100 episodes online", "swing-up-ours", "mean of 10", "-", "swing-up"),
+    (
+        "MountainCarContinuous-v0, `DisagreementExploration`",
+        "30 episodes online",
+        "mountain-car-ours",
+        "mean of 10",
+        "-",
+        "",
+    ),
 )
 
 
