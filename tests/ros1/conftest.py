@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from ros_network import HAS_ROS, Network
 
 REASON = "ROS 1 is not installed (tests/ros1/install_tools.sh installs it from Debian's packages)"

@@ -18,10 +18,10 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from ros_network import free_port
 
 from policyforest.ros.gazebo.server import ENGINES, Server
 from policyforest.ros.gazebo.setup import Installation, default_folder
+from ros_network import free_port
 
 SEED, STEPS = 2, 100
 

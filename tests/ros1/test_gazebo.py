@@ -14,7 +14,6 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
-from ros_network import free_port
 
 import policyforest as pf
 from loopback import EXAMPLE
@@ -23,6 +22,7 @@ from policyforest.ros.gazebo.chroot import mounts_below
 from policyforest.ros.gazebo.rod import SimulatorLostError
 from policyforest.ros.gazebo.server import Server
 from policyforest.ros.gazebo.setup import Installation, default_folder
+from ros_network import free_port
 
 ID = "policyforest/SwingUpGazebo-v0"
 INSTALLATION = Installation(default_folder())
