@@ -45,8 +45,8 @@ NativeForest* select_trees(const NativeForest& self, const std::vector<std::size
   std::vector<Tree> trees;
   for (std::size_t k : numbers) {
     const TreeView view = self.forest.tree(k);
-    trees.push_back({{view.nodes.begin(), view.nodes.end()},
-                     {view.coefficients.begin(), view.coefficients.end()}, view.n_inputs});
+    trees.push_back(
+        {{view.nodes.begin(), view.nodes.end()}, {view.coefficients.begin(), view.coefficients.end()}, view.n_inputs});
   }
   return new NativeForest(Forest(std::move(trees), self.forest.box()));
 }

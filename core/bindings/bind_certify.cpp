@@ -43,8 +43,7 @@ void make_program(StepProgram* self, std::size_t n_inputs, const Codes& codes, c
   require(values.shape(0) == codes.shape(0), "values: must have one number per instruction");
   std::vector<Instruction> instructions;
   for (std::size_t i = 0; i < codes.shape(0); ++i)
-    instructions.push_back(
-        {static_cast<Operation>(codes(i, 0)), codes(i, 1), codes(i, 2), codes(i, 3), values(i)});
+    instructions.push_back({static_cast<Operation>(codes(i, 0)), codes(i, 1), codes(i, 2), codes(i, 3), values(i)});
   std::vector<ProgramForest> used;
   for (const auto& [native, inputs] : forests) used.push_back({shared(native), inputs});
   new (self) StepProgram(n_inputs, std::move(instructions), std::move(used), std::move(outputs));
@@ -100,8 +99,8 @@ void make_loop(ClosedLoop* self, const CertifiedPolicy& policy, const StepProgra
   settings.limits = to_box(limits);
   for (const auto& [lo, hi] : periods) settings.periods.push_back({lo, hi});
   settings.steps = steps;
-  new (self) ClosedLoop(policy, program, std::move(settings),
-                        sensors ? std::optional<StepProgram>(*sensors) : std::nullopt);
+  new (self)
+      ClosedLoop(policy, program, std::move(settings), sensors ? std::optional<StepProgram>(*sensors) : std::nullopt);
 }
 
 // Rows of cells (lo …, hi …) into rows of `width` numbers, by one of the loop's questions.
@@ -128,12 +127,13 @@ Arrays successors(const ClosedLoop& loop, const Rows2& cells) {
 }
 
 Arrays action_ranges(const ClosedLoop& loop, const Rows2& cells) {
-  return ask_cells(loop, cells, 2 * loop.policy().forests.size(),
-                   [&](const double* lo, const double* hi, double* out, auto& room) { loop.actions(lo, hi, out, room); });
+  return ask_cells(
+      loop, cells, 2 * loop.policy().forests.size(),
+      [&](const double* lo, const double* hi, double* out, auto& room) { loop.actions(lo, hi, out, room); });
 }
 
-void make_search(InvariantSearch* self, const ClosedLoop& loop, const Rows2& root,
-                 const std::optional<Rows2>& target, Numbers smallest, std::size_t max_cells, std::optional<std::int32_t> horizon) {
+void make_search(InvariantSearch* self, const ClosedLoop& loop, const Rows2& root, const std::optional<Rows2>& target,
+                 Numbers smallest, std::size_t max_cells, std::optional<std::int32_t> horizon) {
   SearchSettings settings;
   settings.root = to_box(root);
   if (target) settings.target = to_box(*target);
@@ -174,8 +174,8 @@ void register_certify(nb::module_& m) {
       .def("successors", &successors, nb::arg("cells"))
       .def("action_ranges", &action_ranges, nb::arg("cells"));
   nb::class_<InvariantSearch>(m, "InvariantSearch")
-      .def("__init__", &make_search, nb::arg("loop"), nb::arg("root"), nb::arg("target").none(), nb::arg("smallest"), nb::arg("max_cells"), nb::arg("horizon").none(),
-           nb::keep_alive<1, 2>())
+      .def("__init__", &make_search, nb::arg("loop"), nb::arg("root"), nb::arg("target").none(), nb::arg("smallest"),
+           nb::arg("max_cells"), nb::arg("horizon").none(), nb::keep_alive<1, 2>())
       .def(
           "round",
           [](InvariantSearch& self, std::size_t n_threads) {

@@ -35,9 +35,10 @@ PyObject* act(PyObject* self, PyObject* state) {
   });
 }
 
-PyMethodDef kAct = {"act", act<Controller, double>, METH_O,
-                    "act(state, /)\n--\n\nThe action for a state, as float64. A contiguous float64 array is read where it "
-                    "is; other real numbers are converted."};
+PyMethodDef kAct = {
+    "act", act<Controller, double>, METH_O,
+    "act(state, /)\n--\n\nThe action for a state, as float64. A contiguous float64 array is read where it "
+    "is; other real numbers are converted."};
 PyMethodDef kActFloat32 = {"act", act<Float32Controller, float>, METH_O,
                            "act(state, /)\n--\n\nThe action for a state, as float32. Other numbers are rounded to the "
                            "nearest float32 first."};
@@ -70,13 +71,15 @@ void register_controller(nb::module_& m) {
       .def("__init__", make_controller<Controller>, nb::arg("forests"), nb::arg("action_box"), nb::arg("period"))
       .def_prop_ro("n_states", &Controller::n_states)
       .def_prop_ro("n_actions", &Controller::n_actions)
-      .def_prop_ro("act", bound<kAct>, nb::for_getter(nb::sig(
-          "def act(self) -> typing.Callable[[numpy.typing.ArrayLike], numpy.ndarray[dtype=float64]]")))
+      .def_prop_ro("act", bound<kAct>,
+                   nb::for_getter(nb::sig(
+                       "def act(self) -> typing.Callable[[numpy.typing.ArrayLike], numpy.ndarray[dtype=float64]]")))
       .def("act_batch", act_batch, nb::arg("states"));
   nb::class_<Float32Controller>(m, "Float32Controller")
       .def("__init__", make_controller<Float32Controller>, nb::arg("forests"), nb::arg("action_box"), nb::arg("period"))
-      .def_prop_ro("act", bound<kActFloat32>, nb::for_getter(nb::sig(
-          "def act(self) -> typing.Callable[[numpy.typing.ArrayLike], numpy.ndarray[dtype=float32]]")))
+      .def_prop_ro("act", bound<kActFloat32>,
+                   nb::for_getter(nb::sig(
+                       "def act(self) -> typing.Callable[[numpy.typing.ArrayLike], numpy.ndarray[dtype=float32]]")))
       .def("act_batch", act_batch_float32, nb::arg("states"));
 }
 

@@ -21,8 +21,8 @@ void require_shape(const char* name, const Rows2& rows, std::size_t n_rows, std:
     const auto shape = [](std::size_t n, std::size_t m) {
       return "(" + std::to_string(n) + ", " + std::to_string(m) + ")";
     };
-    throw std::invalid_argument(std::string(name) + ": shape " + shape(rows.shape(0), rows.shape(1)) +
-                                "; must be " + shape(n_rows, n_columns));
+    throw std::invalid_argument(std::string(name) + ": shape " + shape(rows.shape(0), rows.shape(1)) + "; must be " +
+                                shape(n_rows, n_columns));
   }
 }
 
@@ -42,8 +42,8 @@ Played roll_out(const System& system, const ControlLaw& control_law, const Vecto
                   {states, actions, rewards});
   }
   return {to_numpy(std::move(states), {end.steps + 1, system.n_state()}),
-          to_numpy(std::move(actions), {end.steps, system.n_action()}),
-          to_numpy(std::move(rewards), {end.steps}), end.terminal};
+          to_numpy(std::move(actions), {end.steps, system.n_action()}), to_numpy(std::move(rewards), {end.steps}),
+          end.terminal};
 }
 
 Played play(const System& system, const Controller& controller, const Vector& start, const Rows2& noise) {
@@ -85,8 +85,7 @@ std::tuple<Numbers, Numbers, Truths> step_many(const System& system, const Rows2
           Truths(terminals.release(), {n}, owner)};
 }
 
-Numbers pendulum_rows(const InvertedPendulum& pendulum, const Rows2& states, const Rows2& actions,
-                      const Rows2& noise) {
+Numbers pendulum_rows(const InvertedPendulum& pendulum, const Rows2& states, const Rows2& actions, const Rows2& noise) {
   const std::size_t n = states.shape(0);
   require_shape("states", states, n, 2);
   require_shape("actions", actions, n, 1);

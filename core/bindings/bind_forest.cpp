@@ -17,8 +17,8 @@ using Ints32 = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::de
 using Ints64 = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 // Takes arrays of equal length (the Python side checks shapes and types) and validates what they say.
-void make_forest(NativeForest* self, Ints32 feature, Vector split, Ints32 child, Ints64 node_offsets, Rows2 coefficients,
-                 Rows2 box) {
+void make_forest(NativeForest* self, Ints32 feature, Vector split, Ints32 child, Ints64 node_offsets,
+                 Rows2 coefficients, Rows2 box) {
   if (split.shape(0) != feature.shape(0) || child.shape(0) != feature.shape(0))
     throw std::invalid_argument("split, child: must be as long as feature (" + std::to_string(feature.shape(0)) + ")");
   std::vector<Node> nodes(feature.shape(0));
@@ -26,8 +26,8 @@ void make_forest(NativeForest* self, Ints32 feature, Vector split, Ints32 child,
   std::vector<std::int64_t> offsets(node_offsets.data(), node_offsets.data() + node_offsets.size());
   std::vector<double> models(coefficients.data(), coefficients.data() + coefficients.size());
   if (coefficients.size() > 0 && coefficients.shape(1) != box.shape(0) + 1)
-    throw std::invalid_argument("coefficients: rows must hold a weight for each of the " + std::to_string(box.shape(0)) +
-                                " inputs and an intercept");
+    throw std::invalid_argument("coefficients: rows must hold a weight for each of the " +
+                                std::to_string(box.shape(0)) + " inputs and an intercept");
   new (self) NativeForest(Forest(std::move(nodes), std::move(offsets), std::move(models), to_box(box)));
 }
 
@@ -126,8 +126,8 @@ void register_forest(nb::module_& m) {
       .def_prop_ro("box", box_array, nb::rv_policy::move)
       .def("arrays", arrays, nb::sig("def arrays(self) -> dict[str, numpy.typing.NDArray[typing.Any]]"))
       .def("release_search", [](const NativeForest& f) { f.release_search(); })
-      .def_prop_ro("predict_one", bound<kPredictOne>, nb::for_getter(nb::sig(
-          "def predict_one(self) -> typing.Callable[[numpy.typing.ArrayLike], float]")))
+      .def_prop_ro("predict_one", bound<kPredictOne>,
+                   nb::for_getter(nb::sig("def predict_one(self) -> typing.Callable[[numpy.typing.ArrayLike], float]")))
       .def("predict", predict_rows, nb::arg("rows"), nb::arg("n_threads") = 1)
       .def("predict_plain", predict_rows_plainly, nb::arg("rows"));
 }

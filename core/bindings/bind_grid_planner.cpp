@@ -52,8 +52,9 @@ void register_grid_planner(nb::module_& m) {
             return self.sweep(discount, n_threads);
           },
           nb::arg("discount"), nb::arg("n_threads") = 1)
-      .def("value", [](const GridPlanner& self, const Vector& state) { return self.value(two(state)); },
-           nb::arg("state"))
+      .def(
+          "value", [](const GridPlanner& self, const Vector& state) { return self.value(two(state)); },
+          nb::arg("state"))
       .def(
           "act",
           [](const GridPlanner& self, const Vector& state, const Numbers& candidates, double discount) {

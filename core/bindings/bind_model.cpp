@@ -95,8 +95,9 @@ void set_dynamics(LearnedModel& self, Sizes inputs, const RegressorGroup& group,
   for (const auto& [sine, cosine, radius] : circles) self.circles.push_back({sine, cosine, radius});
 }
 
-void set_end(LearnedModel& self, const std::string& kind, const std::vector<std::tuple<std::size_t, double, double>>& thresholds,
-             const RegressorGroup* chance, const RegressorGroup& reward) {
+void set_end(LearnedModel& self, const std::string& kind,
+             const std::vector<std::tuple<std::size_t, double, double>>& thresholds, const RegressorGroup* chance,
+             const RegressorGroup& reward) {
   using End = LearnedModel::End;
   if (kind != "thresholds" && kind != "logistic" && kind != "forest")
     throw std::invalid_argument("kind: is " + kind + ", must be thresholds, logistic or forest");
@@ -165,9 +166,9 @@ Stepped step(const LearnedModel& self, Rows2 states, Rows2 actions, std::optiona
 
 using RolledOut = std::tuple<Numbers, Numbers, nb::ndarray<nb::numpy, std::uint32_t>>;
 
-RolledOut rollouts(const LearnedModel& self, const Controller& controller, Rows2 states, std::optional<Rows2> first_actions,
-                   Streams streams, std::size_t n_steps, double discount, std::uint64_t seed, bool noisy,
-                   double action_noise, bool trace, std::size_t n_threads) {
+RolledOut rollouts(const LearnedModel& self, const Controller& controller, Rows2 states,
+                   std::optional<Rows2> first_actions, Streams streams, std::size_t n_steps, double discount,
+                   std::uint64_t seed, bool noisy, double action_noise, bool trace, std::size_t n_threads) {
   const std::size_t n = states.shape(0);
   self.check();
   require_columns("states", states.shape(1), self.n_states);
@@ -179,8 +180,9 @@ RolledOut rollouts(const LearnedModel& self, const Controller& controller, Rows2
   nb::capsule owner(alive, [](void* p) noexcept { delete static_cast<std::vector<std::uint32_t>*>(p); });
   run_interruptibly([&](const std::atomic<bool>* cancel) {
     const RolloutRules rules{n_steps, discount, seed, noisy, action_noise, n_threads, cancel};
-    rollout_values(self, controller, {states.data(), first_actions ? first_actions->data() : nullptr, streams.data(), n},
-                   rules, values, visited, *alive);
+    rollout_values(self, controller,
+                   {states.data(), first_actions ? first_actions->data() : nullptr, streams.data(), n}, rules, values,
+                   visited, *alive);
   });
   const std::size_t n_alive = alive->size();
   return {to_numpy(std::move(values), {n}), to_numpy(std::move(visited), {trace ? n : 0, n_steps, self.n_states}),
@@ -204,28 +206,31 @@ Numbers noise_of_actions(std::uint64_t seed, Streams streams, std::size_t n_draw
 
 void register_learned_model(nb::module_& m) {
   nb::class_<LearnedModel>(m, "LearnedModel")
-      .def("__init__",
-           [](LearnedModel* self, std::size_t n_states, std::size_t n_actions, Rows2 period) {
-             new (self) LearnedModel();
-             self->n_states = n_states;
-             self->n_actions = n_actions;
-             for (std::size_t d = 0; d < period.shape(0); ++d) self->periods.push_back({period(d, 0), period(d, 1)});
-           },
-           nb::arg("n_states"), nb::arg("n_actions"), nb::arg("period"))
+      .def(
+          "__init__",
+          [](LearnedModel* self, std::size_t n_states, std::size_t n_actions, Rows2 period) {
+            new (self) LearnedModel();
+            self->n_states = n_states;
+            self->n_actions = n_actions;
+            for (std::size_t d = 0; d < period.shape(0); ++d) self->periods.push_back({period(d, 0), period(d, 1)});
+          },
+          nb::arg("n_states"), nb::arg("n_actions"), nb::arg("period"))
       .def("set_dynamics", &set_dynamics, nb::arg("inputs"), nb::arg("group"), nb::arg("plain"), nb::arg("circles"))
-      .def("add_relation",
-           [](LearnedModel& self, std::size_t dimension, Sizes sources, const RegressorGroup& formula) {
-             self.relations.push_back({dimension, std::move(sources), formula});
-           },
-           nb::arg("dimension"), nb::arg("sources"), nb::arg("formula"))
-      .def("set_reward",
-           [](LearnedModel& self, Sizes inputs, const RegressorGroup& group, double low, double high) {
-             self.reward = group;
-             self.reward_inputs = std::move(inputs);
-             self.reward_low = low;
-             self.reward_high = high;
-           },
-           nb::arg("inputs"), nb::arg("group"), nb::arg("low"), nb::arg("high"))
+      .def(
+          "add_relation",
+          [](LearnedModel& self, std::size_t dimension, Sizes sources, const RegressorGroup& formula) {
+            self.relations.push_back({dimension, std::move(sources), formula});
+          },
+          nb::arg("dimension"), nb::arg("sources"), nb::arg("formula"))
+      .def(
+          "set_reward",
+          [](LearnedModel& self, Sizes inputs, const RegressorGroup& group, double low, double high) {
+            self.reward = group;
+            self.reward_inputs = std::move(inputs);
+            self.reward_low = low;
+            self.reward_high = high;
+          },
+          nb::arg("inputs"), nb::arg("group"), nb::arg("low"), nb::arg("high"))
       .def("set_end", &set_end, nb::arg("kind"), nb::arg("thresholds"), nb::arg("chance").none(), nb::arg("reward"))
       .def("set_noise", &set_noise, nb::arg("residuals"), nb::arg("spread").none())
       .def("set_signals", &set_signals, nb::arg("actuators"), nb::arg("before"), nb::arg("copies"))

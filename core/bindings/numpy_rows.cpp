@@ -56,8 +56,8 @@ void require_real_vector(const char* name, const nb::object& array, Py_ssize_t n
 }
 
 nb::object cast_vector(const nb::object& array, int type) {
-  return stolen(PyArray_FromArray(as_array(array), PyArray_DescrFromType(type),
-                                  NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST));
+  return stolen(
+      PyArray_FromArray(as_array(array), PyArray_DescrFromType(type), NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST));
 }
 
 // Gymnasium's observations are mostly float32: this adds 80 ns to a call, NumPy's general conversion 260 ns.
@@ -76,8 +76,9 @@ nb::object rounded_vector(const char* name, const nb::object& doubles, Py_ssize_
   for (Py_ssize_t d = 0; d < n; ++d) {
     out[d] = static_cast<float>(numbers[d]);
     if (std::isfinite(numbers[d]) && !std::isfinite(out[d])) {
-      PyErr_Format(PyExc_ValueError, "%s: holds %R at %zd, which is not finite in float32; must be at most 3.40282e+38 in size",
-                   name, nb::float_(numbers[d]).ptr(), d);
+      PyErr_Format(PyExc_ValueError,
+                   "%s: holds %R at %zd, which is not finite in float32; must be at most 3.40282e+38 in size", name,
+                   nb::float_(numbers[d]).ptr(), d);
       throw nb::python_error();
     }
   }

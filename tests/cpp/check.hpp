@@ -24,13 +24,13 @@ inline int report() {
 #define CHECK(...) check::that(static_cast<bool>(__VA_ARGS__), #__VA_ARGS__, __FILE__, __LINE__)
 
 // The expression must throw std::invalid_argument.
-#define CHECK_INVALID(...)                                                        \
-  do {                                                                            \
-    bool thrown = false;                                                          \
-    try {                                                                         \
-      static_cast<void>(__VA_ARGS__);                                             \
-    } catch (const std::invalid_argument&) {                                      \
-      thrown = true;                                                              \
-    }                                                                             \
-    check::that(thrown, #__VA_ARGS__ " must be refused", __FILE__, __LINE__);     \
+#define CHECK_INVALID(...)                                                    \
+  do {                                                                        \
+    bool thrown = false;                                                      \
+    try {                                                                     \
+      static_cast<void>(__VA_ARGS__);                                         \
+    } catch (const std::invalid_argument&) {                                  \
+      thrown = true;                                                          \
+    }                                                                         \
+    check::that(thrown, #__VA_ARGS__ " must be refused", __FILE__, __LINE__); \
   } while (false)

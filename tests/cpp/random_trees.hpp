@@ -45,8 +45,8 @@ inline Box box(std::size_t n_inputs, double lo = 0.0, double hi = 8.0) {
   return {std::vector<double>(n_inputs, lo), std::vector<double>(n_inputs, hi)};
 }
 
-inline Forest forest(Engine& random, std::size_t n_trees, std::size_t n_inputs, std::size_t n_splits,
-                     bool linear, int n_values = 9) {
+inline Forest forest(Engine& random, std::size_t n_trees, std::size_t n_inputs, std::size_t n_splits, bool linear,
+                     int n_values = 9) {
   std::vector<Tree> trees;
   while (trees.size() < n_trees) trees.push_back(tree(random, n_inputs, n_splits, linear, n_values));
   return Forest(trees, box(n_inputs));

@@ -53,10 +53,8 @@ void projection_keeps_the_forest_and_its_box() {
 }
 
 void average_gives_the_tree_of_the_papers_figure() {
-  const Tree t1 =
-      make_tree({split(0, 5, 1), split(1, 6, 3), split(1, 5, 5), leaf(1), leaf(2), leaf(3), leaf(4)}, 2);
-  const Tree t2 =
-      make_tree({split(1, 8, 1), split(0, 7, 3), split(1, 12, 5), leaf(5), leaf(6), leaf(7), leaf(8)}, 2);
+  const Tree t1 = make_tree({split(0, 5, 1), split(1, 6, 3), split(1, 5, 5), leaf(1), leaf(2), leaf(3), leaf(4)}, 2);
+  const Tree t2 = make_tree({split(1, 8, 1), split(0, 7, 3), split(1, 12, 5), leaf(5), leaf(6), leaf(7), leaf(8)}, 2);
   const std::string figure =
       "(x0<=5 (x1<=8 (x1<=6 3 3.5) (x1<=12 4.5 5))"
       " (x1<=8 (x1<=5 (x0<=7 4 4.5) (x0<=7 4.5 5)) (x1<=12 5.5 6)))";
@@ -108,8 +106,8 @@ void average_is_exact_and_reaches_every_node(bool linear) {
 }
 
 // avgNodes of Algorithm 2 word for word, with the conditions put right, as text.
-std::string paper_average(const Tree& t1, const Tree& t2, std::size_t n1, std::size_t n2, double w1,
-                          double w2, Box open) {
+std::string paper_average(const Tree& t1, const Tree& t2, std::size_t n1, std::size_t n2, double w1, double w2,
+                          Box open) {
   const Node &a = t1.nodes[n1], &b = t2.nodes[n2];
   if (a.is_leaf() && b.is_leaf()) return text({{leaf((w1 * a.split + w2 * b.split) / (w1 + w2))}, {}, 0});
   if (a.is_leaf()) return paper_average(t2, t1, n2, n1, w2, w1, open);

@@ -47,8 +47,7 @@ struct Problem {
 };
 
 // n_actions inputs at random places are actions; some sides of the box have no width or begin at a threshold.
-Problem random_problem(rt::Engine& random, std::size_t n_inputs, std::size_t n_actions, bool linear,
-                       int n_values) {
+Problem random_problem(rt::Engine& random, std::size_t n_inputs, std::size_t n_actions, bool linear, int n_values) {
   // One after the other: compilers differ in the order in which they evaluate arguments.
   const std::size_t n_trees = 1 + random() % 6, n_splits = random() % 12;
   Problem problem{rt::forest(random, n_trees, n_inputs, n_splits, linear, n_values), {}, {}};
@@ -160,15 +159,14 @@ void exact_search_finds_the_best_corner_of_linear_leaves(std::size_t n_actions) 
       }
     });
     CHECK(near(best.value, largest));
-    for (std::size_t j = 0; j < n_actions; ++j)
-      CHECK(best.lo[j] <= best.action[j] && best.action[j] <= best.hi[j]);
+    for (std::size_t j = 0; j < n_actions; ++j) CHECK(best.lo[j] <= best.action[j] && best.action[j] <= best.hi[j]);
   }
 }
 
 void linear_leaves_that_do_not_slope_give_the_middle() {
   const Tree tree{{{2.0, 1, 0}, {0.0, 0, -1}, {0.0, 1, -1}}, {0.0, 0.0, 1.0, 0.0, -1.0, 3.0}, 2};
-  const BestAction best = BranchAndBound(Forest({tree}, rt::box(2)), std::vector<std::uint8_t>{1, 1})(
-      std::vector<double>(2));
+  const BestAction best =
+      BranchAndBound(Forest({tree}, rt::box(2)), std::vector<std::uint8_t>{1, 1})(std::vector<double>(2));
   CHECK((best.value == 3.0 && best.action == std::vector<double>{5.0, 0.0}));
   CHECK((best.lo == std::vector<double>{2.0, 0.0} && best.hi == std::vector<double>{8.0, 8.0}));
 }
@@ -198,8 +196,8 @@ void merged_search_without_pruning_is_exact(bool linear) {
     CHECK(pruned.value <= exact.value + 1e-12);
     const Box border = problem.action_box();
     for (std::size_t j = 0; j < 2; ++j)
-      CHECK(border.lo[j] <= pruned.lo[j] && pruned.lo[j] <= pruned.action[j] &&
-            pruned.action[j] <= pruned.hi[j] && pruned.hi[j] <= border.hi[j]);
+      CHECK(border.lo[j] <= pruned.lo[j] && pruned.lo[j] <= pruned.action[j] && pruned.action[j] <= pruned.hi[j] &&
+            pruned.hi[j] <= border.hi[j]);
   }
 }
 
@@ -234,8 +232,7 @@ void searches_refuse_what_they_cannot_do() {
 
 int main() {
   for (const std::size_t n_actions : {1, 2, 3, 4}) {
-    for (const int n_values : {1, 2, 9, 1000000})
-      exact_search_finds_the_lowest_best_cell(n_actions, n_values);
+    for (const int n_values : {1, 2, 9, 1000000}) exact_search_finds_the_lowest_best_cell(n_actions, n_values);
     if (n_actions < 4) exact_search_finds_the_best_corner_of_linear_leaves(n_actions);
   }
   for (const bool linear : {false, true}) {

@@ -54,8 +54,9 @@ void check_operations(const AffineArithmetic& on) {
   check_holds(on, [&](P x, P, double* z) { on.logarithm(x, z); }, [](double x, double) { return std::log(x); });
   check_holds(on, [&](P, P y, double* z) { on.absolute(y, z); }, [](double, double y) { return std::abs(y); });
   for (const double low : {-3.0, -2.5, -kInfinity})
-    check_holds(on, [&](P, P y, double* z) { on.clip(y, low, -1.5, z); },
-                [low](double, double y) { return std::clamp(y, low, -1.5); });
+    check_holds(
+        on, [&](P, P y, double* z) { on.clip(y, low, -1.5, z); },
+        [low](double, double y) { return std::clamp(y, low, -1.5); });
 }
 
 void check_unbounded() {
@@ -72,10 +73,10 @@ void check_unbounded() {
 
 StepProgram pushed() {  // s' = 0.5 s + 0.1 u + w
   using Op = Operation;
-  std::vector<Instruction> steps{{Op::kInput, 0, 0, 0, 0.0},    {Op::kInput, 1, 0, 0, 0.0}, {Op::kInput, 2, 0, 0, 0.0},
-                                 {Op::kConstant, 0, 0, 0, 0.5}, {Op::kMultiply, 3, 0, 0, 0.0},
-                                 {Op::kConstant, 0, 0, 0, 0.1}, {Op::kMultiply, 5, 1, 1, 0.0},
-                                 {Op::kAdd, 4, 6, 6, 0.0},      {Op::kAdd, 7, 2, 2, 0.0}};
+  std::vector<Instruction> steps{
+      {Op::kInput, 0, 0, 0, 0.0},    {Op::kInput, 1, 0, 0, 0.0},    {Op::kInput, 2, 0, 0, 0.0},
+      {Op::kConstant, 0, 0, 0, 0.5}, {Op::kMultiply, 3, 0, 0, 0.0}, {Op::kConstant, 0, 0, 0, 0.1},
+      {Op::kMultiply, 5, 1, 1, 0.0}, {Op::kAdd, 4, 6, 6, 0.0},      {Op::kAdd, 7, 2, 2, 0.0}};
   return StepProgram(3, steps, {}, {8});
 }
 
@@ -104,7 +105,8 @@ double proved_share(double noise, std::size_t steps, std::size_t n_threads) {
   wanted.root = {{-1.0}, {1.0}};
   wanted.smallest = {1e-3};
   InvariantSearch search(loop, wanted);
-  while (search.round(n_threads, nullptr)) {}
+  while (search.round(n_threads, nullptr)) {
+  }
   double share = 0.0;
   for (std::size_t i = 0; i < search.n_cells(); ++i)
     if (search.status(i) == InvariantSearch::Status::kProved) share += (search.high(i)[0] - search.low(i)[0]) / 2;

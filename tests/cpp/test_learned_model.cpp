@@ -193,7 +193,8 @@ Rolled rolled(const LearnedModel& model, const Controller& controller, const std
   const std::size_t n = streams.size();
   const RolloutRules rules{.n_steps = 5, .discount = 0.5, .seed = 3, .action_noise = 0.1, .n_threads = n_threads};
   Rolled out{std::vector<double>(n), std::vector<double>(n * 5), std::vector<std::uint32_t>(n)};
-  rollout_values(model, controller, {states.data(), nullptr, streams.data(), n}, rules, out.values, out.visited, out.alive);
+  rollout_values(model, controller, {states.data(), nullptr, streams.data(), n}, rules, out.values, out.visited,
+                 out.alive);
   return out;
 }
 

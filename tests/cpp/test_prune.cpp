@@ -108,8 +108,7 @@ Step merge_at(const Tree& tree, const Box& box, std::size_t i) {
       const auto coefficient = [&](std::size_t at) {
         return tree.coefficients[static_cast<std::size_t>(tree.nodes[at].child) * row + d];
       };
-      step.tree.coefficients.push_back(n == i ? mean(coefficient(lower), coefficient(lower + 1))
-                                              : coefficient(n));
+      step.tree.coefficients.push_back(n == i ? mean(coefficient(lower), coefficient(lower + 1)) : coefficient(n));
     }
   }
   number_leaves(step.tree.nodes);

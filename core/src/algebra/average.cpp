@@ -90,8 +90,7 @@ class Merger {
     if (lower + 2 > max_nodes_)
       throw std::invalid_argument("max_nodes: the average has more than " + std::to_string(max_nodes_) +
                                   " nodes; allow more or prune (max_leaves)");
-    if (cancel_ && lower % 8192 < 2 && cancel_->load(std::memory_order_relaxed))
-      throw std::runtime_error("cancelled");
+    if (cancel_ && lower % 8192 < 2 && cancel_->load(std::memory_order_relaxed)) throw std::runtime_error("cancelled");
     result_.nodes.resize(lower + 2);
     const double v = pair.first->split;
     const std::int32_t dim = pair.first->feature, child = static_cast<std::int32_t>(lower);
@@ -122,8 +121,7 @@ class Merger {
     for (std::size_t i = 0; i < result_.nodes.size(); ++i) {
       if (!result_.nodes[i].is_leaf()) continue;
       const auto phi1 = t1_.leaf_model(*leaves_[i].first), phi2 = t2_.leaf_model(*leaves_[i].second);
-      for (std::size_t d = 0; d <= result_.n_inputs; ++d)
-        result_.coefficients.push_back(weighted(phi1[d], phi2[d]));
+      for (std::size_t d = 0; d <= result_.n_inputs; ++d) result_.coefficients.push_back(weighted(phi1[d], phi2[d]));
     }
   }
 
@@ -138,8 +136,7 @@ class Merger {
 };
 
 // Trees of weight zero say nothing and are left out.
-std::vector<std::pair<std::size_t, double>> weighted_trees(std::size_t n_trees,
-                                                           std::span<const double> weights) {
+std::vector<std::pair<std::size_t, double>> weighted_trees(std::size_t n_trees, std::span<const double> weights) {
   if (!weights.empty() && weights.size() != n_trees)
     throw std::invalid_argument("weights: has " + std::to_string(weights.size()) +
                                 " entries; must have one per tree, " + std::to_string(n_trees));
@@ -157,8 +154,8 @@ std::vector<std::pair<std::size_t, double>> weighted_trees(std::size_t n_trees,
 
 }  // namespace
 
-Tree average(const TreeView& t1, const TreeView& t2, double w1, double w2, const Box& box,
-             std::size_t max_nodes, const std::atomic<bool>* cancel) {
+Tree average(const TreeView& t1, const TreeView& t2, double w1, double w2, const Box& box, std::size_t max_nodes,
+             const std::atomic<bool>* cancel) {
   check_trees(t1, t2, box);
   check_weights(w1, w2);
   const std::size_t addressable = std::numeric_limits<std::int32_t>::max();
@@ -170,9 +167,8 @@ Tree average(const Forest& forest, std::size_t max_leaves, std::span<const doubl
   if (forest.n_trees() == 0) throw std::invalid_argument("forest: has no trees; must have at least one");
   const auto chosen = weighted_trees(forest.n_trees(), weights);
   const TreeView first = forest.tree(chosen.front().first);
-  Tree sum{{first.nodes.begin(), first.nodes.end()},
-           {first.coefficients.begin(), first.coefficients.end()},
-           first.n_inputs};
+  Tree sum{
+      {first.nodes.begin(), first.nodes.end()}, {first.coefficients.begin(), first.coefficients.end()}, first.n_inputs};
   double sum_weight = chosen.front().second;
   if (chosen.size() == 1 && max_leaves > 0) return prune(sum.view(), forest.box(), max_leaves);
   for (std::size_t i = 1; i < chosen.size(); ++i) {

@@ -15,8 +15,8 @@ void check_sizes(std::size_t n_inputs, std::span<const double> x, std::span<cons
     throw std::invalid_argument("x: has " + std::to_string(x.size()) + " entries; must have one an input, " +
                                 std::to_string(n_inputs));
   if (fixed.size() != n_inputs)
-    throw std::invalid_argument("fixed: has " + std::to_string(fixed.size()) +
-                                " entries; must have one an input, " + std::to_string(n_inputs));
+    throw std::invalid_argument("fixed: has " + std::to_string(fixed.size()) + " entries; must have one an input, " +
+                                std::to_string(n_inputs));
 }
 
 // The position of every free input among the free ones, -1 for the fixed ones.
@@ -32,8 +32,7 @@ std::vector<std::int32_t> renumber_inputs(std::span<const std::uint8_t> fixed) {
 const Node& skip_decided(const TreeView& tree, const Node* node, std::span<const double> x,
                          std::span<const std::uint8_t> fixed) {
   while (!node->is_leaf() && fixed[static_cast<std::size_t>(node->feature)])
-    node = tree.nodes.data() + node->child +
-           (x[static_cast<std::size_t>(node->feature)] <= node->split ? 0 : 1);
+    node = tree.nodes.data() + node->child + (x[static_cast<std::size_t>(node->feature)] <= node->split ? 0 : 1);
   return *node;
 }
 

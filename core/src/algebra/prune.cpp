@@ -29,9 +29,8 @@ void check_box(const TreeView& tree, const Box& box) {
   }
   for (std::size_t d = 0; d < tree.n_inputs; ++d)
     if (used[d] && !std::isfinite(box.hi[d] - box.lo[d]))
-      throw std::invalid_argument("box: dimension " + std::to_string(d) + " runs from " +
-                                  std::to_string(box.lo[d]) + " to " + std::to_string(box.hi[d]) +
-                                  "; pruning needs a finite width there");
+      throw std::invalid_argument("box: dimension " + std::to_string(d) + " runs from " + std::to_string(box.lo[d]) +
+                                  " to " + std::to_string(box.hi[d]) + "; pruning needs a finite width there");
 }
 
 class Pruner {
@@ -202,9 +201,8 @@ class Pruner {
 Tree prune(const TreeView& tree, const Box& box, std::size_t max_leaves) {
   if (max_leaves < 1) throw std::invalid_argument("max_leaves: 0; must be at least 1");
   if (count_leaves(tree) <= max_leaves)
-    return {{tree.nodes.begin(), tree.nodes.end()},
-            {tree.coefficients.begin(), tree.coefficients.end()},
-            tree.n_inputs};
+    return {
+        {tree.nodes.begin(), tree.nodes.end()}, {tree.coefficients.begin(), tree.coefficients.end()}, tree.n_inputs};
   check_box(tree, box);
   return Pruner(tree, box).run(max_leaves);
 }

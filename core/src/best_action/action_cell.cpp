@@ -40,8 +40,7 @@ double next_threshold(const Forest& actions, const Box& open, std::size_t d) {
   std::vector<std::int32_t> pending;
   for (std::size_t k = 0; k < actions.n_trees(); ++k)
     visit_meeting(actions.tree(k), open, pending, [&](const Node& node) {
-      if (node.feature == static_cast<std::int32_t>(d) && open.lo[d] < node.split)
-        next = std::min(next, node.split);
+      if (node.feature == static_cast<std::int32_t>(d) && open.lo[d] < node.split) next = std::min(next, node.split);
     });
   return next;
 }
@@ -72,9 +71,8 @@ std::vector<std::uint8_t> state_inputs(const Forest& forest, std::span<const std
     fixed.push_back(is_action[d] ? 0 : 1);
     const double lo = forest.box().lo[d], hi = forest.box().hi[d];
     if (is_action[d] && (!std::isfinite(lo) || !std::isfinite(hi)))
-      throw std::invalid_argument("box: action input " + std::to_string(d) + " runs from " +
-                                  std::to_string(lo) + " to " + std::to_string(hi) +
-                                  "; actions need finite bounds");
+      throw std::invalid_argument("box: action input " + std::to_string(d) + " runs from " + std::to_string(lo) +
+                                  " to " + std::to_string(hi) + "; actions need finite bounds");
   }
   if (std::find(fixed.begin(), fixed.end(), 0) == fixed.end())
     throw std::invalid_argument("is_action: names no input; must name at least one");

@@ -36,8 +36,7 @@ class Search {
   BestAction run(const std::atomic<bool>* cancel) {
     push_root();
     for (std::size_t boxes = 0; depth_ > 0; ++boxes) {
-      if (cancel && boxes % 1024 == 0 && cancel->load(std::memory_order_relaxed))
-        throw std::runtime_error("cancelled");
+      if (cancel && boxes % 1024 == 0 && cancel->load(std::memory_order_relaxed)) throw std::runtime_error("cancelled");
       const std::size_t top = depth_ - 1;
       if (hopeless(top)) {
         --depth_;
@@ -166,8 +165,7 @@ class Search {
       candidate_ = choose_in_cell(cell, slope_, actions_.box());
       value = evaluate(candidate_.action);
     }
-    const bool better = best_corner_.empty() || value > best_value_ ||
-                        (value == best_value_ && before_best(lo(frame)));
+    const bool better = best_corner_.empty() || value > best_value_ || (value == best_value_ && before_best(lo(frame)));
     if (!better) return;
     best_value_ = value;
     best_corner_ = cell.lo;

@@ -2,8 +2,8 @@
 //
 // Over the box of the group's states, each tree has a smallest and a largest value in each cell. The sums over the
 // trees bound F(s, .) for every state of the group: a cell whose upper bound is below the largest lower bound of all
-// cells cannot be the maximum for any state. A line meets ever more leaves as forests grow (their number to the power 1 / inputs), while
-// near states agree ever better on which of them matter.
+// cells cannot be the maximum for any state. A line meets ever more leaves as forests grow (their number to the power 1
+// / inputs), while near states agree ever better on which of them matter.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,11 @@ namespace policyforest {
 class CellBounds {
  public:
   CellBounds(std::size_t n_cells, std::size_t n_inputs)
-      : least_(n_cells), largest_(n_cells), tree_least_(n_cells), tree_largest_(n_cells), low_(n_inputs),
+      : least_(n_cells),
+        largest_(n_cells),
+        tree_least_(n_cells),
+        tree_largest_(n_cells),
+        low_(n_inputs),
         high_(n_inputs) {}
 
   // Starts again with rows order[0], …, order[n - 1] of n_inputs numbers.
@@ -65,8 +69,7 @@ class CellBounds {
     const auto can_be_best = [reached](std::int64_t bound) { return bound >= reached; };
     const auto first = std::find_if(largest_.begin(), largest_.end(), can_be_best);
     const auto last = std::find_if(largest_.rbegin(), largest_.rend(), can_be_best);
-    return {static_cast<std::size_t>(first - largest_.begin()),
-            static_cast<std::size_t>(largest_.rend() - last) - 1};
+    return {static_cast<std::size_t>(first - largest_.begin()), static_cast<std::size_t>(largest_.rend() - last) - 1};
   }
 
  private:

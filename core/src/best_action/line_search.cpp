@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::int32_t kActionNode = -2;
 constexpr std::size_t kChunk = std::size_t{1} << 20;  // states that are ordered together: 16 MB
-constexpr std::size_t kGroup = 16 * kMaxStates;      // near states that share bounds
+constexpr std::size_t kGroup = 16 * kMaxStates;       // near states that share bounds
 
 // Remembers a number for each of the doubles that were seen last: the thresholds of a forest on a grid are few.
 class RecentNumbers {
@@ -64,7 +64,10 @@ class Trial {
 }  // namespace
 
 LineSearch::LineSearch(const Forest& forest, std::size_t action)
-    : forest_(forest), action_(action), lo_(forest.box().lo[action]), hi_(forest.box().hi[action]),
+    : forest_(forest),
+      action_(action),
+      lo_(forest.box().lo[action]),
+      hi_(forest.box().hi[action]),
       nodes_(forest.nodes()) {
   if (!std::isfinite(lo_) || !std::isfinite(hi_))
     throw std::invalid_argument("box: input " + std::to_string(action) +
@@ -114,9 +117,11 @@ template <class Steps>
 class LineSearch::Worker {
  public:
   Worker(const LineSearch& search, std::size_t max_states)
-      : search_(search), ends_{search.thresholds_, search.lo_, search.hi_},
+      : search_(search),
+        ends_{search.thresholds_, search.lo_, search.hi_},
         steps_(search.thresholds_.size() + 1, max_states),
-        block_(search.forest_.n_inputs()), searched_{0, search.thresholds_.size()},
+        block_(search.forest_.n_inputs()),
+        searched_{0, search.thresholds_.size()},
         bounds_(Steps::bounded(search.thresholds_.size() + 1) ? search.thresholds_.size() + 1 : 0,
                 search.forest_.n_inputs()) {}
 
@@ -169,8 +174,8 @@ class LineSearch::Worker {
   template <class AtAction, class AtLeaf>
   void walk(std::size_t tree, const AtAction& at_action, const AtLeaf& at_leaf) {
     const Node* nodes = search_.nodes_.data() + search_.forest_.node_offsets()[tree];
-    tasks_.push_back({block_.all(), 0, static_cast<std::int32_t>(searched_.first),
-                      static_cast<std::int32_t>(searched_.last)});
+    tasks_.push_back(
+        {block_.all(), 0, static_cast<std::int32_t>(searched_.first), static_cast<std::int32_t>(searched_.last)});
     while (!tasks_.empty()) {
       Task task = tasks_.back();
       tasks_.pop_back();

@@ -89,7 +89,10 @@ class StepSums {
 
 struct Line {
   double intercept = 0, slope = 0;
-  Line& operator+=(const Line& o) { intercept += o.intercept, slope += o.slope; return *this; }
+  Line& operator+=(const Line& o) {
+    intercept += o.intercept, slope += o.slope;
+    return *this;
+  }
   Line operator-(const Line& o) const { return {intercept - o.intercept, slope - o.slope}; }
   double at(double a) const { return intercept + slope * a; }
 };
@@ -101,9 +104,7 @@ struct CellEnds {
   double lower(std::size_t cell) const { return cell == 0 ? lo : thresholds[cell - 1]; }
   double upper(std::size_t cell) const { return cell == thresholds.size() ? hi : thresholds[cell]; }
   // Cells are open below, but for the first.
-  double attained_lower(std::size_t cell) const {
-    return cell == 0 ? lo : std::nextafter(thresholds[cell - 1], hi);
-  }
+  double attained_lower(std::size_t cell) const { return cell == 0 ? lo : std::nextafter(thresholds[cell - 1], hi); }
   std::size_t cell_of(double action) const {
     const auto at = std::lower_bound(thresholds.begin(), thresholds.end(), action);
     return static_cast<std::size_t>(at - thresholds.begin());
@@ -151,7 +152,8 @@ class StepRows {
 class ConstantSteps {
  public:
   ConstantSteps(std::size_t n_cells, std::size_t n_states)
-      : dense_(n_cells <= kMaxDenseCells), rows_(dense_ ? n_cells : 0, n_states),
+      : dense_(n_cells <= kMaxDenseCells),
+        rows_(dense_ ? n_cells : 0, n_states),
         lists_(dense_ ? 0 : n_cells, n_states) {}
 
   // Whether leaving out cells is worth what bounds cost.

@@ -6,9 +6,8 @@
 
 namespace policyforest {
 
-BestAction merged_best_action(const Forest& forest, std::span<const double> x,
-                              std::span<const std::uint8_t> is_action, std::size_t max_leaves,
-                              const std::atomic<bool>* cancel) {
+BestAction merged_best_action(const Forest& forest, std::span<const double> x, std::span<const std::uint8_t> is_action,
+                              std::size_t max_leaves, const std::atomic<bool>* cancel) {
   const Forest actions = project(forest, x, state_inputs(forest, is_action));
   const Tree merged = average(actions, max_leaves, {}, cancel);
   const TreeView tree = merged.view();
@@ -20,8 +19,8 @@ BestAction merged_best_action(const Forest& forest, std::span<const double> x,
     if (tree.linear()) slope = tree.leaf_model(tree.nodes[i]).first(cell.dims());
     BestAction candidate = choose_in_cell(cell, slope, actions.box());
     candidate.value = leaf_value(tree, tree.nodes[i], candidate.action.data());
-    const bool better = best_corner.empty() || candidate.value > best.value ||
-                        (candidate.value == best.value && cell.lo < best_corner);
+    const bool better =
+        best_corner.empty() || candidate.value > best.value || (candidate.value == best.value && cell.lo < best_corner);
     if (!better) return;
     best = std::move(candidate);
     best_corner = cell.lo;

@@ -25,8 +25,12 @@ double half(double lo, double hi, double middle) {
 
 ClosedLoop::ClosedLoop(CertifiedPolicy policy, StepProgram program, LoopSettings settings,
                        std::optional<StepProgram> sensors)
-    : n_(program.n_outputs()), n_read_(sensors ? sensors->n_outputs() : n_), policy_(std::move(policy)),
-      program_(std::move(program)), settings_(std::move(settings)), sensors_(std::move(sensors)) {
+    : n_(program.n_outputs()),
+      n_read_(sensors ? sensors->n_outputs() : n_),
+      policy_(std::move(policy)),
+      program_(std::move(program)),
+      settings_(std::move(settings)),
+      sensors_(std::move(sensors)) {
   policy_.check(n_read_);
   require(!sensors_ || sensors_->n_inputs() == n_, "the sensors read other states");
   const Box& w = settings_.disturbance;
@@ -91,8 +95,8 @@ void ClosedLoop::read(const AffineArithmetic& on, const double* lo, const double
   }
 }
 
-// What the forests compare, as sides open below and as forms; false where an angle's seam is between the sides, or where
-// there is no bound.
+// What the forests compare, as sides open below and as forms; false where an angle's seam is between the sides, or
+// where there is no bound.
 bool ClosedLoop::compare(const AffineArithmetic& on, Room& room) const {
   room.compared.resize(2 * n_read_);
   room.forms.resize(n_read_ * on.width());
@@ -140,8 +144,10 @@ void ClosedLoop::fill_actions(const AffineArithmetic& on, const double* lo, cons
   const bool known = compare(on, room);
   for (std::size_t j = 0; j < policy_.forests.size(); ++j) {
     double* action = room.inputs.data() + (n_ + j) * on.width();
-    if (known) fill_action(on, j, room);
-    else on.interval({policy_.actions.lo[j], policy_.actions.hi[j]}, action);
+    if (known)
+      fill_action(on, j, room);
+    else
+      on.interval({policy_.actions.lo[j], policy_.actions.hi[j]}, action);
   }
 }
 

@@ -60,8 +60,8 @@ void ForestBounds::find_leaves(const TreeView& tree, const double* lo, const dou
       room.sides.resize(top + 4 * n);
       std::copy_n(room.sides.begin() + static_cast<std::ptrdiff_t>(top), 2 * n,
                   room.sides.begin() + static_cast<std::ptrdiff_t>(top + 2 * n));
-      room.sides[top + d] = node.split;              // the upper part, visited second
-      room.sides[top + 3 * n + d] = node.split;      // the lower part
+      room.sides[top + d] = node.split;          // the upper part, visited second
+      room.sides[top + 3 * n + d] = node.split;  // the lower part
       room.steps.push_back(child + 1);
       room.steps.push_back(child);
     }

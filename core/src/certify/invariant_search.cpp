@@ -103,7 +103,8 @@ void InvariantSearch::split(std::int32_t branch, std::size_t dim, double at) {
 
 bool InvariantSearch::in_target(std::size_t cell) const {
   for (std::size_t d = 0; settings_.target && d < n_; ++d)
-    if (!(low(cell)[d] >= std::nextafter(settings_.target->lo[d], -kInfinity) && high(cell)[d] <= settings_.target->hi[d]))
+    if (!(low(cell)[d] >= std::nextafter(settings_.target->lo[d], -kInfinity) &&
+          high(cell)[d] <= settings_.target->hi[d]))
       return false;
   return true;
 }
@@ -117,9 +118,11 @@ void InvariantSearch::bound_new(std::size_t n_threads, const std::atomic<bool>* 
   std::vector<std::size_t> cells;
   for (std::size_t i = 0; i < count; ++i)
     if (fresh_[i]) cells.push_back(i);
-  in_blocks(cells.size(), n_threads, cancel, [] { return ClosedLoop::Room(); }, [&](std::size_t k, auto& room) {
-    loop_.successor(low(cells[k]), high(cells[k]), successors_.data() + cells[k] * size, room);
-  });
+  in_blocks(
+      cells.size(), n_threads, cancel, [] { return ClosedLoop::Room(); },
+      [&](std::size_t k, auto& room) {
+        loop_.successor(low(cells[k]), high(cells[k]), successors_.data() + cells[k] * size, room);
+      });
   std::fill(fresh_.begin(), fresh_.end(), 0);
 }
 
@@ -162,13 +165,15 @@ void InvariantSearch::rule_out(std::size_t n_threads, const std::atomic<bool>* c
   for (bool changed = true; changed;) {
     update(rank_);
     out.assign(open.size(), 0);
-    in_blocks(open.size(), n_threads, cancel, [] { return 0; },
-              [&](std::size_t k, int) { out[k] = !may_stay(open[k]); });
+    in_blocks(
+        open.size(), n_threads, cancel, [] { return 0; }, [&](std::size_t k, int) { out[k] = !may_stay(open[k]); });
     changed = false;
     std::vector<std::size_t> left;
     for (std::size_t k = 0; k < open.size(); ++k) {
-      if (out[k]) status_[open[k]] = Status::kOut, changed = true;
-      else left.push_back(open[k]);
+      if (out[k])
+        status_[open[k]] = Status::kOut, changed = true;
+      else
+        left.push_back(open[k]);
     }
     open.swap(left);
   }
@@ -184,13 +189,16 @@ void InvariantSearch::prove(std::size_t n_threads, const std::atomic<bool>* canc
   for (bool changed = true; changed;) {
     update(rank);
     stays.assign(candidates.size(), 0);
-    in_blocks(candidates.size(), n_threads, cancel, [] { return 0; },
-              [&](std::size_t k, int) { stays[k] = highest_after(candidates[k], 0) == 0; });
+    in_blocks(
+        candidates.size(), n_threads, cancel, [] { return 0; },
+        [&](std::size_t k, int) { stays[k] = highest_after(candidates[k], 0) == 0; });
     changed = false;
     std::vector<std::size_t> left;
     for (std::size_t k = 0; k < candidates.size(); ++k) {
-      if (stays[k]) left.push_back(candidates[k]);
-      else rank[candidates[k]] = kNever, changed = true;
+      if (stays[k])
+        left.push_back(candidates[k]);
+      else
+        rank[candidates[k]] = kNever, changed = true;
     }
     candidates.swap(left);
   }
@@ -198,8 +206,8 @@ void InvariantSearch::prove(std::size_t n_threads, const std::atomic<bool>* canc
   update(rank_);
 }
 
-// Cells that get into cells of the rank before in one move, pass by pass. Cells of earlier rounds get their ranks again,
-// since finer cells may have made the way shorter.
+// Cells that get into cells of the rank before in one move, pass by pass. Cells of earlier rounds get their ranks
+// again, since finer cells may have made the way shorter.
 void InvariantSearch::prove_reaching(std::size_t n_threads, const std::atomic<bool>* cancel) {
   const std::vector<std::int32_t> before = rank_;
   const std::vector<Status> known = status_;
@@ -219,9 +227,9 @@ void InvariantSearch::reach(std::size_t n_threads, const std::atomic<bool>* canc
   for (bool changed = true; changed;) {
     const std::vector<std::size_t> open = open_cells();
     std::vector<std::int32_t> found(open.size(), kNever);
-    in_blocks(open.size(), n_threads, cancel, [] { return 0; }, [&](std::size_t k, int) {
-      found[k] = highest_after(open[k], settings_.horizon - 1);
-    });
+    in_blocks(
+        open.size(), n_threads, cancel, [] { return 0; },
+        [&](std::size_t k, int) { found[k] = highest_after(open[k], settings_.horizon - 1); });
     changed = false;
     for (std::size_t k = 0; k < open.size(); ++k)
       if (found[k] != kNever) status_[open[k]] = Status::kProved, rank_[open[k]] = found[k] + 1, changed = true;

@@ -32,7 +32,9 @@ int truth(Interval x) {
 
 StepProgram::StepProgram(std::size_t n_inputs, std::vector<Instruction> instructions,
                          std::vector<ProgramForest> forests, std::vector<std::int32_t> outputs)
-    : n_inputs_(n_inputs), instructions_(std::move(instructions)), forests_(std::move(forests)),
+    : n_inputs_(n_inputs),
+      instructions_(std::move(instructions)),
+      forests_(std::move(forests)),
       outputs_(std::move(outputs)) {
   const auto earlier = [](std::int32_t i, std::size_t here) { return i >= 0 && at(i) < here; };
   for (std::size_t i = 0; i < instructions_.size(); ++i) {
@@ -70,9 +72,12 @@ void StepProgram::bound_one(const AffineArithmetic& on, const Instruction& step,
   const auto form = [&](std::int32_t i) { return room.forms.data() + at(i) * on.width(); };
   const double *x = form(step.a), *y = form(step.b);
   switch (step.operation) {
-    case Operation::kAdd: return on.add(x, y, z);
-    case Operation::kSubtract: return on.subtract(x, y, z);
-    case Operation::kMultiply: return on.multiply(x, y, z);
+    case Operation::kAdd:
+      return on.add(x, y, z);
+    case Operation::kSubtract:
+      return on.subtract(x, y, z);
+    case Operation::kMultiply:
+      return on.multiply(x, y, z);
     case Operation::kDivide: {
       // The room of the instruction itself holds 1 / y for a moment; a product may not overwrite its factors.
       std::vector<double>& reciprocal = room.slopes;
@@ -80,16 +85,26 @@ void StepProgram::bound_one(const AffineArithmetic& on, const Instruction& step,
       on.power(y, -1.0, reciprocal.data());
       return on.multiply(x, reciprocal.data(), z);
     }
-    case Operation::kPower: return on.power(x, step.value, z);
-    case Operation::kSine: return on.sine(x, z);
-    case Operation::kCosine: return on.cosine(x, z);
-    case Operation::kTangent: return on.tangent(x, z);
-    case Operation::kExponential: return on.exponential(x, z);
-    case Operation::kLogarithm: return on.logarithm(x, z);
-    case Operation::kHyperbolicTangent: return on.hyperbolic_tangent(x, z);
-    case Operation::kArcTangent: return on.arc_tangent(x, z);
-    case Operation::kAbsolute: return on.absolute(x, z);
-    default: return bound_logic(on, step, x, y, form(step.c), z);
+    case Operation::kPower:
+      return on.power(x, step.value, z);
+    case Operation::kSine:
+      return on.sine(x, z);
+    case Operation::kCosine:
+      return on.cosine(x, z);
+    case Operation::kTangent:
+      return on.tangent(x, z);
+    case Operation::kExponential:
+      return on.exponential(x, z);
+    case Operation::kLogarithm:
+      return on.logarithm(x, z);
+    case Operation::kHyperbolicTangent:
+      return on.hyperbolic_tangent(x, z);
+    case Operation::kArcTangent:
+      return on.arc_tangent(x, z);
+    case Operation::kAbsolute:
+      return on.absolute(x, z);
+    default:
+      return bound_logic(on, step, x, y, form(step.c), z);
   }
 }
 
@@ -116,12 +131,18 @@ void StepProgram::bound_logic(const AffineArithmetic& on, const Instruction& ste
       if (a.lo > 0.0) return on.constant(1.0, z);
       if (a.hi < 0.0) return on.constant(-1.0, z);
       return on.interval({-1.0, 1.0}, z);
-    case Operation::kLess: return decided(a.hi < b.lo, a.lo >= b.hi);
-    case Operation::kLessEqual: return decided(a.hi <= b.lo, a.lo > b.hi);
-    case Operation::kEqual: return decided(a.lo == a.hi && a.lo == b.lo && b.lo == b.hi, a.hi < b.lo || b.hi < a.lo);
-    case Operation::kAnd: return decided(p == 1 && q == 1, p == 0 || q == 0);
-    case Operation::kOr: return decided(p == 1 || q == 1, p == 0 && q == 0);
-    case Operation::kNot: return decided(p == 0, p == 1);
+    case Operation::kLess:
+      return decided(a.hi < b.lo, a.lo >= b.hi);
+    case Operation::kLessEqual:
+      return decided(a.hi <= b.lo, a.lo > b.hi);
+    case Operation::kEqual:
+      return decided(a.lo == a.hi && a.lo == b.lo && b.lo == b.hi, a.hi < b.lo || b.hi < a.lo);
+    case Operation::kAnd:
+      return decided(p == 1 && q == 1, p == 0 || q == 0);
+    case Operation::kOr:
+      return decided(p == 1 || q == 1, p == 0 && q == 0);
+    case Operation::kNot:
+      return decided(p == 0, p == 1);
     case Operation::kSelect:
       if (p == 1) return on.copy(y, z);
       if (p == 0) return on.copy(w, z);
@@ -133,7 +154,8 @@ void StepProgram::bound_logic(const AffineArithmetic& on, const Instruction& ste
         return on.shift(x, -2 * pi * turns, z);
       return on.interval(outwards(-pi, pi), z);
     }
-    default: return on.unbounded(z);
+    default:
+      return on.unbounded(z);
   }
 }
 
@@ -163,28 +185,50 @@ constexpr std::size_t kRows = 128;  // of a block: the results of a program of s
 
 double result(const Instruction& step, double x, double y, double w) {
   switch (step.operation) {
-    case Operation::kDivide: return x / y;
-    case Operation::kPower: return std::pow(x, step.value);
-    case Operation::kSine: return std::sin(x);
-    case Operation::kCosine: return std::cos(x);
-    case Operation::kTangent: return std::tan(x);
-    case Operation::kExponential: return std::exp(x);
-    case Operation::kLogarithm: return std::log(x);
-    case Operation::kHyperbolicTangent: return std::tanh(x);
-    case Operation::kArcTangent: return std::atan(x);
-    case Operation::kAbsolute: return std::abs(x);
-    case Operation::kMinimum: return std::min(x, y);
-    case Operation::kMaximum: return std::max(x, y);
-    case Operation::kSign: return static_cast<double>((x > 0.0) - (x < 0.0));
-    case Operation::kLess: return x < y;
-    case Operation::kLessEqual: return x <= y;
-    case Operation::kEqual: return x == y;
-    case Operation::kAnd: return x != 0.0 && y != 0.0;
-    case Operation::kOr: return x != 0.0 || y != 0.0;
-    case Operation::kNot: return x == 0.0;
-    case Operation::kSelect: return x != 0.0 ? y : w;
-    case Operation::kWrap: return wrapped(x);
-    default: throw std::invalid_argument("program: an operation is unknown");
+    case Operation::kDivide:
+      return x / y;
+    case Operation::kPower:
+      return std::pow(x, step.value);
+    case Operation::kSine:
+      return std::sin(x);
+    case Operation::kCosine:
+      return std::cos(x);
+    case Operation::kTangent:
+      return std::tan(x);
+    case Operation::kExponential:
+      return std::exp(x);
+    case Operation::kLogarithm:
+      return std::log(x);
+    case Operation::kHyperbolicTangent:
+      return std::tanh(x);
+    case Operation::kArcTangent:
+      return std::atan(x);
+    case Operation::kAbsolute:
+      return std::abs(x);
+    case Operation::kMinimum:
+      return std::min(x, y);
+    case Operation::kMaximum:
+      return std::max(x, y);
+    case Operation::kSign:
+      return static_cast<double>((x > 0.0) - (x < 0.0));
+    case Operation::kLess:
+      return x < y;
+    case Operation::kLessEqual:
+      return x <= y;
+    case Operation::kEqual:
+      return x == y;
+    case Operation::kAnd:
+      return x != 0.0 && y != 0.0;
+    case Operation::kOr:
+      return x != 0.0 || y != 0.0;
+    case Operation::kNot:
+      return x == 0.0;
+    case Operation::kSelect:
+      return x != 0.0 ? y : w;
+    case Operation::kWrap:
+      return wrapped(x);
+    default:
+      throw std::invalid_argument("program: an operation is unknown");
   }
 }
 

@@ -30,8 +30,7 @@ StepResult CarOnTheHill::step(double* state, const double* action, const double*
   double s = state[1];
   for (int i = 0; i < kEulerSteps; ++i) {
     const Hill h = hill(p);
-    const double acceleration =
-        (u - kGravity * h.slope - s * s * h.slope * h.curvature) / (1.0 + h.slope * h.slope);
+    const double acceleration = (u - kGravity * h.slope - s * s * h.slope * h.curvature) / (1.0 + h.slope * h.slope);
     p += kEulerStep * s;
     s += kEulerStep * acceleration;
   }

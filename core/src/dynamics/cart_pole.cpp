@@ -51,8 +51,7 @@ StepResult CartPole::step(double* state, const double* action, const double*) co
   require_finite(s, "pole", state[3]);
   s[2] = wrapped(s[2]);
   for (std::size_t d = 0; d < 4; ++d) state[d] = s[d];
-  const bool terminal =
-      std::abs(s[0]) > track_ || std::abs(s[1]) > kMaxSpeed || std::abs(s[3]) > kMaxOmega;
+  const bool terminal = std::abs(s[0]) > track_ || std::abs(s[1]) > kMaxSpeed || std::abs(s[3]) > kMaxOmega;
   const double angle = s[2] / kAngleScale;
   return {std::exp(-(angle * angle + s[0] * s[0])), terminal};
 }

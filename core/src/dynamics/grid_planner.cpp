@@ -28,7 +28,8 @@ void require(const System& system, const std::array<GridAxis, 2>& axes, const st
   if (system.n_state() != 2 || system.n_action() != 1)
     throw std::invalid_argument("system: must have two states and one action");
   for (const GridAxis& axis : axes)
-    if (!(axis.lo < axis.hi) || !std::isfinite(axis.hi - axis.lo) || axis.n < 2 || axis.n > 10'000 || !(axis.power >= 1))
+    if (!(axis.lo < axis.hi) || !std::isfinite(axis.hi - axis.lo) || axis.n < 2 || axis.n > 10'000 ||
+        !(axis.power >= 1))
       throw std::invalid_argument("axes: must have lo < hi, 2 to 10,000 points and a power of at least 1");
   if (actions.empty()) throw std::invalid_argument("actions: is empty; must hold at least one");
   if (noises.size() < std::max<std::size_t>(1, system.n_noise()) || (system.n_noise() == 0 && noises.size() > 1))

@@ -40,14 +40,12 @@ void turn(Lanes& x, double alpha_m_l) {
 }
 }  // namespace
 
-InvertedPendulum::InvertedPendulum(double cart_mass, double max_speed)
-    : cart_mass_(cart_mass), max_speed_(max_speed) {
+InvertedPendulum::InvertedPendulum(double cart_mass, double max_speed) : cart_mass_(cart_mass), max_speed_(max_speed) {
   if (!(cart_mass > 0.0) || !std::isfinite(cart_mass)) {
     throw std::invalid_argument("cart_mass: " + std::to_string(cart_mass) + "; must be positive and finite");
   }
   if (!(max_speed > 0.0)) {
-    throw std::invalid_argument("max_speed: " + std::to_string(max_speed) +
-                                "; must be positive (infinity: no limit)");
+    throw std::invalid_argument("max_speed: " + std::to_string(max_speed) + "; must be positive (infinity: no limit)");
   }
 }
 
@@ -61,9 +59,8 @@ StepResult InvertedPendulum::step(double* state, const double* action, const dou
     const double s = std::sin(theta);
     const double c = std::cos(theta);
     // sin(2 theta) / 2 = sin(theta) cos(theta) saves a third of the time.
-    const double acceleration =
-        (kGravity * s - alpha_m_l * (omega * omega) * (s * c) - push * c) /
-        (4.0 * kPoleLength / 3.0 - alpha_m_l * (c * c));
+    const double acceleration = (kGravity * s - alpha_m_l * (omega * omega) * (s * c) - push * c) /
+                                (4.0 * kPoleLength / 3.0 - alpha_m_l * (c * c));
     theta += kEulerStep * omega;
     omega += kEulerStep * acceleration;
   }

@@ -18,8 +18,8 @@ namespace {
 void check_offsets(const std::vector<std::int64_t>& offsets, std::size_t n_nodes) {
   if (offsets.size() < 2) throw std::invalid_argument("node_offsets: a forest needs at least one tree");
   if (offsets.front() != 0 || offsets.back() != static_cast<std::int64_t>(n_nodes))
-    throw std::invalid_argument("node_offsets: must run from 0 to the number of nodes (" +
-                                std::to_string(n_nodes) + ")");
+    throw std::invalid_argument("node_offsets: must run from 0 to the number of nodes (" + std::to_string(n_nodes) +
+                                ")");
   for (std::size_t k = 0; k + 1 < offsets.size(); ++k) {
     // Ascending within [0, n_nodes] first, so that the difference below cannot overflow.
     if (offsets[k + 1] <= offsets[k] || offsets[k + 1] > static_cast<std::int64_t>(n_nodes))
@@ -34,8 +34,8 @@ void check_box(const Box& box) {
     throw std::invalid_argument("box: needs a lower and an upper bound for each of at least one input");
   for (std::size_t d = 0; d < box.dims(); ++d)
     if (!(box.lo[d] <= box.hi[d]))
-      throw std::invalid_argument("box: dimension " + std::to_string(d) + " has lo " +
-                                  std::to_string(box.lo[d]) + " and hi " + std::to_string(box.hi[d]) +
+      throw std::invalid_argument("box: dimension " + std::to_string(d) + " has lo " + std::to_string(box.lo[d]) +
+                                  " and hi " + std::to_string(box.hi[d]) +
                                   "; lo must not exceed hi and neither may be NaN");
 }
 
@@ -49,20 +49,22 @@ std::size_t check_tree(std::span<const Node> nodes, std::size_t tree, std::size_
     if (i > 0 && !reached[i]) broken("child", tree, i, "is reached by no node before it");
     if (!std::isfinite(node.split)) broken("split", tree, i, "holds NaN or infinity");
     if (node.feature < -1 || node.feature >= static_cast<std::int64_t>(n_inputs))
-      broken("feature", tree, i, "compares input " + std::to_string(node.feature) + " of " +
-                                     std::to_string(n_inputs) + " (leaves have -1)");
+      broken(
+          "feature", tree, i,
+          "compares input " + std::to_string(node.feature) + " of " + std::to_string(n_inputs) + " (leaves have -1)");
     if (node.is_leaf()) {
       if (node.child != static_cast<std::int64_t>(leaves))
-        broken("child", tree, i, "is leaf number " + std::to_string(leaves) + " of its tree but says " +
-                                     std::to_string(node.child));
+        broken("child", tree, i,
+               "is leaf number " + std::to_string(leaves) + " of its tree but says " + std::to_string(node.child));
       if (linear && node.split != 0.0) broken("split", tree, i, "is a linear leaf and must hold 0");
       ++leaves;
       continue;
     }
     const std::int64_t child = node.child;
     if (child <= static_cast<std::int64_t>(i) || child + 1 >= static_cast<std::int64_t>(nodes.size()))
-      broken("child", tree, i, "has children at " + std::to_string(child) + "; they must come after it and before " +
-                                   std::to_string(nodes.size()));
+      broken("child", tree, i,
+             "has children at " + std::to_string(child) + "; they must come after it and before " +
+                 std::to_string(nodes.size()));
     const auto lower = static_cast<std::size_t>(child);
     if (reached[lower] || reached[lower + 1]) broken("child", tree, i, "shares a child with another node");
     reached[lower] = reached[lower + 1] = 1;
@@ -82,8 +84,7 @@ double leaf_value(const TreeView& tree, const Node& leaf, const double* x) {
 
 const Node& find_leaf(const TreeView& tree, const double* x) {
   const Node* node = tree.nodes.data();
-  while (!node->is_leaf())
-    node = tree.nodes.data() + node->child + (x[node->feature] <= node->split ? 0 : 1);
+  while (!node->is_leaf()) node = tree.nodes.data() + node->child + (x[node->feature] <= node->split ? 0 : 1);
   return *node;
 }
 
@@ -120,8 +121,7 @@ Forest::Forest(std::vector<Node> nodes, std::vector<std::int64_t> node_offsets, 
   for (std::size_t k = 0; k < n_trees(); ++k) {
     const auto begin = static_cast<std::size_t>(node_offsets_[k]);
     const auto end = static_cast<std::size_t>(node_offsets_[k + 1]);
-    const std::size_t leaves =
-        check_tree({nodes_.data() + begin, end - begin}, k, n_inputs(), !coefficients_.empty());
+    const std::size_t leaves = check_tree({nodes_.data() + begin, end - begin}, k, n_inputs(), !coefficients_.empty());
     leaf_offsets_.push_back(leaf_offsets_.back() + static_cast<std::int64_t>(leaves));
   }
   if (!coefficients_.empty() && coefficients_.size() != n_leaves() * (n_inputs() + 1))

@@ -47,7 +47,10 @@ class LinearModel {
   struct Sums {};  // the model keeps its own
 
   LinearModel(const SampleColumns& samples, const GrowParameters& parameters, const Spread* spread)
-      : samples_(samples), min_variance_(parameters.min_variance), n_inputs_(spread->inputs.size()), leaf_(*spread),
+      : samples_(samples),
+        min_variance_(parameters.min_variance),
+        n_inputs_(spread->inputs.size()),
+        leaf_(*spread),
         columns_(n_inputs_) {}
 
   Sums sums(const Rows&) const { return {}; }
@@ -64,7 +67,7 @@ class LinearModel {
   using Moments = std::vector<double>;
   double score(const Rows& rows, std::size_t d, double split, std::size_t& n_lower);
   double fit_leaf(const Rows& rows, std::span<const Interval> box);  // returns the part of the slopes to keep
-  double standardise(const Rows& rows, const double* target);  // returns the target's scale
+  double standardise(const Rows& rows, const double* target);        // returns the target's scale
   void add_row(Moments& moments, std::size_t row) const;
   double residual(const Moments& moments) const;
 

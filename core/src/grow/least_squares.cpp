@@ -108,8 +108,8 @@ std::size_t LinearFit::count_distinct(std::span<const double* const> columns, co
 }
 
 // Into rows_: the centred inputs and targets in units of their spreads, each times the root of its weight.
-void LinearFit::standardise(std::span<const double* const> columns, const double* y, const double* weight, std::size_t n,
-                            double mean_weight) {
+void LinearFit::standardise(std::span<const double* const> columns, const double* y, const double* weight,
+                            std::size_t n, double mean_weight) {
   const std::size_t k = active_.size();
   rows_.resize(std::max(n, k), k + 1);
   const bool weigh = weight || mean_weight != 1.0;

@@ -37,7 +37,8 @@ double LinearModel::standardise(const Rows& rows, const double* target) {
     }
   };
   for (std::size_t i = 0; i < n; ++i) rows_[i * width] = weight ? std::sqrt(weight[i]) : 1.0;
-  for (std::size_t d = 0; d < n_inputs_; ++d) fill(d + 1, samples_.input(rows, d), scale_of(samples_.input(rows, d), n));
+  for (std::size_t d = 0; d < n_inputs_; ++d)
+    fill(d + 1, samples_.input(rows, d), scale_of(samples_.input(rows, d), n));
   Scale s = scale_of(target, n);
   if (!std::isfinite(s.width)) s.width = 1.0;
   fill(n_inputs_ + 1, target, s);

@@ -6,8 +6,11 @@
 namespace policyforest {
 
 RootColumns::RootColumns(const TrainingSet& data, const std::vector<Period>& periods)
-    : n_samples(data.n_samples), n_inputs(data.n_inputs), score_column(data.score ? data.n_inputs + 1 : data.n_inputs),
-      weight_column(data.weight ? score_column + 1 : 0), n_columns((data.weight ? weight_column : score_column) + 1),
+    : n_samples(data.n_samples),
+      n_inputs(data.n_inputs),
+      score_column(data.score ? data.n_inputs + 1 : data.n_inputs),
+      weight_column(data.weight ? score_column + 1 : 0),
+      n_columns((data.weight ? weight_column : score_column) + 1),
       sorted_input(first_not_periodic(periods)) {
   const double* keys = sorted_input < n_inputs ? data.x + sorted_input * n_samples : nullptr;
   const bool in_order = !keys || std::is_sorted(keys, keys + n_samples);
@@ -65,9 +68,8 @@ Rows SampleColumns::first_rows(const Rows& rows, std::size_t n) {
 
 Rows SampleColumns::rows_below(const Rows& rows, double split) const {
   const double *begin = input(rows, root_.sorted_input), *end = begin + rows.size();
-  const auto n = rows.descending
-                     ? end - std::partition_point(begin, end, [split](double v) { return v > split; })
-                     : std::partition_point(begin, end, [split](double v) { return v <= split; }) - begin;
+  const auto n = rows.descending ? end - std::partition_point(begin, end, [split](double v) { return v > split; })
+                                 : std::partition_point(begin, end, [split](double v) { return v <= split; }) - begin;
   return first_rows(rows, static_cast<std::size_t>(n));
 }
 

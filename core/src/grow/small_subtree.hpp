@@ -26,7 +26,9 @@ class SmallSubtree {
 
   SmallSubtree(const GrowParameters& parameters, std::size_t n_inputs, const Kernels& kernels)
       : n_min_(static_cast<int>(std::min(parameters.min_samples_leaf, kMaxSamples))),
-        min_variance_(parameters.min_variance), n_inputs_(n_inputs), kernels_(kernels) {}
+        min_variance_(parameters.min_variance),
+        n_inputs_(n_inputs),
+        kernels_(kernels) {}
 
   // Appends the descendants of nodes[root], which holds `rows`; `sum` is the sum of their scores.
   void grow(const SampleColumns& samples, const Rows& rows, double sum, std::size_t root, std::vector<Node>& nodes,

@@ -25,9 +25,13 @@ class TreeGrower {
   template <class... Args>
   TreeGrower(const TrainingSet& data, const RootColumns& root, const GrowParameters& parameters,
              const std::atomic<bool>* cancel, Args... model_args)
-      : data_(data), parameters_(parameters), cancel_(cancel),
-        kernels_(parameters.kernels ? *parameters.kernels : kernels()), samples_(root, kernels_),
-        model_(samples_, parameters, model_args...), draw_(parameters, data.n_inputs),
+      : data_(data),
+        parameters_(parameters),
+        cancel_(cancel),
+        kernels_(parameters.kernels ? *parameters.kernels : kernels()),
+        samples_(root, kernels_),
+        model_(samples_, parameters, model_args...),
+        draw_(parameters, data.n_inputs),
         small_(parameters, data.n_inputs, kernels_) {}
 
   Tree operator()(std::size_t number) {
@@ -219,7 +223,8 @@ class TreeGrower {
     tree.coefficients.reserve(coefficients_.size());
     for (const Node& node : tree.nodes) {
       if (coefficients_.empty() || !node.is_leaf()) continue;
-      const auto row = coefficients_.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(node.child) * width);
+      const auto row =
+          coefficients_.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(node.child) * width);
       tree.coefficients.insert(tree.coefficients.end(), row, row + static_cast<std::ptrdiff_t>(width));
     }
     number_leaves(tree.nodes);

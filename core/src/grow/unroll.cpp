@@ -12,8 +12,8 @@ Tree unroll(const Tree& tree, std::size_t d, double cut, double lo, double hi) {
   const TreeView view = tree.view();
   Tree result;
   result.n_inputs = tree.n_inputs;
-  result.nodes.push_back({std::nextafter(cut, -std::numeric_limits<double>::infinity()), 1,
-                          static_cast<std::int32_t>(d)});
+  result.nodes.push_back(
+      {std::nextafter(cut, -std::numeric_limits<double>::infinity()), 1, static_cast<std::int32_t>(d)});
   result.nodes.resize(3);
 
   struct Task {

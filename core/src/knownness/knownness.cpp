@@ -12,7 +12,7 @@
 namespace policyforest {
 
 namespace {
-constexpr std::size_t kBlock = 256;  // rows that go down one tree after the other: its nodes stay in the cache
+constexpr std::size_t kBlock = 256;      // rows that go down one tree after the other: its nodes stay in the cache
 constexpr std::size_t kSideBySide = 13;  // descents that hide each other's latency (8.3 us per query became 2.7)
 
 // One point on its way down one tree.
@@ -45,8 +45,8 @@ KnownnessForest::KnownnessForest(Box box, const KnownnessParameters& parameters)
   if (box_.dims() == 0) throw std::invalid_argument("box: no dimensions; at least one is needed");
   for (std::size_t d = 0; d < box_.dims(); ++d) {
     if (!std::isfinite(box_.lo[d]) || !std::isfinite(box_.hi[d]) || box_.lo[d] > box_.hi[d])
-      throw std::invalid_argument("box: dimension " + std::to_string(d) + " is [" + std::to_string(box_.lo[d]) +
-                                  ", " + std::to_string(box_.hi[d]) + "]; must be finite, lo <= hi");
+      throw std::invalid_argument("box: dimension " + std::to_string(d) + " is [" + std::to_string(box_.lo[d]) + ", " +
+                                  std::to_string(box_.hi[d]) + "]; must be finite, lo <= hi");
     if (box_.lo[d] < box_.hi[d]) wide_.push_back(d);
   }
   if (parameters.n_trees == 0) throw std::invalid_argument("n_trees: 0; must be at least 1");

@@ -61,7 +61,8 @@ void LearnedModel::check() const {
     require(c.dimension < n_states && c.source < n_states + n_actions, "a copy is no dimension");
   for (const auto& c : circles) require(c.radius > 0.0 && std::isfinite(c.radius), "a radius must be positive");
   reward.check("reward");
-  require(reward.outputs.size() == 1 && reward.features.n_inputs() == reward_inputs.size(), "the reward has other inputs");
+  require(reward.outputs.size() == 1 && reward.features.n_inputs() == reward_inputs.size(),
+          "the reward has other inputs");
   for (const std::size_t d : reward_inputs)
     require(d < 2 * n_states + n_actions, "an input of the reward is no dimension of (s, a, s')");
   require(reward_low <= reward_high, "the lowest reward must not exceed the highest");
@@ -72,8 +73,7 @@ void LearnedModel::check() const {
   }
   if (end != End::kNever) {
     end_reward.check("end reward");
-    require(end_reward.outputs.size() == 1 && end_reward.features.n_inputs() == inputs.size(),
-            "one end reward of x");
+    require(end_reward.outputs.size() == 1 && end_reward.features.n_inputs() == inputs.size(), "one end reward of x");
   }
   require(residuals.size() == n_residuals * (dynamics.outputs.size() + 1), "residuals have one column per output");
   if (!spread.outputs.empty()) {
@@ -85,8 +85,8 @@ void LearnedModel::check() const {
     require(edge.lo[d] <= edge.hi[d] && margin[d] >= 0.0, "an edge must have a lower and an upper side and a margin");
 }
 
-void ModelStepper::step(const double* states, const double* actions, const std::uint32_t* residual_rows,
-                        std::size_t n, ModelStep& out) {
+void ModelStepper::step(const double* states, const double* actions, const std::uint32_t* residual_rows, std::size_t n,
+                        ModelStep& out) {
   actions = applied(states, actions, n);
   const std::size_t n_states = model_.n_states, n_actions = model_.n_actions, width = model_.inputs.size();
   inputs_.resize(n * width);

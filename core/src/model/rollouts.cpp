@@ -80,7 +80,8 @@ void Rollout::act() {
   const Box& box = controller_.action_box();
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t j = 0; j < m; ++j) {
-      const double moved = actions_[i * m + j] + rules_.action_noise * (box.hi[j] - box.lo[j]) * bell(action_random_[i]);
+      const double moved =
+          actions_[i * m + j] + rules_.action_noise * (box.hi[j] - box.lo[j]) * bell(action_random_[i]);
       actions_[i * m + j] = std::clamp(moved, box.lo[j], box.hi[j]);
     }
 }
@@ -159,7 +160,8 @@ void residual_draws(std::uint64_t seed, const std::uint32_t* streams, std::size_
                     std::size_t n_residuals, std::uint32_t* out) {
   for (std::size_t i = 0; i < n; ++i) {
     RandomStream random(seed, streams[i]);
-    for (std::size_t t = 0; t < n_steps; ++t) out[i * n_steps + t] = static_cast<std::uint32_t>(random.below(n_residuals));
+    for (std::size_t t = 0; t < n_steps; ++t)
+      out[i * n_steps + t] = static_cast<std::uint32_t>(random.below(n_residuals));
   }
 }
 

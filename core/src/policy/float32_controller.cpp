@@ -13,7 +13,8 @@ namespace {
 float exact(const char* what, double number) {
   const auto single = static_cast<float>(number);
   if (static_cast<double>(single) != number)
-    throw std::invalid_argument(std::string(what) + ": holds " + std::to_string(number) + ", must hold float32 numbers");
+    throw std::invalid_argument(std::string(what) + ": holds " + std::to_string(number) +
+                                ", must hold float32 numbers");
   return single;
 }
 

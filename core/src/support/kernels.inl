@@ -1,7 +1,7 @@
-// Bodies of the kernels on vectors (lanes.inl), which each instruction set gets compiled from; included by kernels_*.cpp
-// with PF_KERNELS_NAME and PF_KERNELS_VARIABLE defined. Nothing here may instantiate a template of the standard library
-// that the compiler could emit out of line: the linker keeps one copy of such a function for the whole program, and it
-// could be the one with the newer instructions.
+// Bodies of the kernels on vectors (lanes.inl), which each instruction set gets compiled from; included by
+// kernels_*.cpp with PF_KERNELS_NAME and PF_KERNELS_VARIABLE defined. Nothing here may instantiate a template of the
+// standard library that the compiler could emit out of line: the linker keeps one copy of such a function for the whole
+// program, and it could be the one with the newer instructions.
 #include <cstring>
 #include <limits>
 
@@ -61,7 +61,8 @@ inline Eight load_tail(const double* p, std::size_t n, double fill) {
   alignas(32) static constexpr long long kChosen[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
   const auto part = [&](std::size_t at) {
     const __m256i chosen = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(kChosen + 8 - n + at));
-    return Lanes(_mm256_blendv_pd(_mm256_set1_pd(fill), _mm256_maskload_pd(p + at, chosen), _mm256_castsi256_pd(chosen)));
+    return Lanes(
+        _mm256_blendv_pd(_mm256_set1_pd(fill), _mm256_maskload_pd(p + at, chosen), _mm256_castsi256_pd(chosen)));
   };
   return {part(0), part(4)};
 #else
@@ -132,8 +133,7 @@ double dot(const double* v, const double* w, std::size_t n) {
 }
 
 std::size_t count_of(Mask negative_counts) {
-  return static_cast<std::size_t>(-(negative_counts[0] + negative_counts[1] + negative_counts[2] +
-                                    negative_counts[3]));
+  return static_cast<std::size_t>(-(negative_counts[0] + negative_counts[1] + negative_counts[2] + negative_counts[3]));
 }
 
 LowerSums lower_sums(const double* x, double split, const double* z, std::size_t n) {
@@ -152,8 +152,7 @@ LowerSums lower_sums(const double* x, double split, const double* z, std::size_t
   return {static_cast<double>(count), sum.join(), count};
 }
 
-LowerSums lower_sums_weighted(const double* x, double split, const double* z, const double* weight,
-                              std::size_t n) {
+LowerSums lower_sums_weighted(const double* x, double split, const double* z, const double* weight, std::size_t n) {
   Sum sum, weights;
   Mask counts{};
   const Lanes v = broadcast(split);
@@ -166,8 +165,7 @@ LowerSums lower_sums_weighted(const double* x, double split, const double* z, co
   };
   std::size_t i = 0;
   for (; i + 8 <= n; i += 8) add(load_eight(x + i), load_eight(z + i), load_eight(weight + i));
-  if (i < n)
-    add(load_tail(x + i, n - i, kInfinity), load_tail(z + i, n - i, 0.0), load_tail(weight + i, n - i, 0.0));
+  if (i < n) add(load_tail(x + i, n - i, kInfinity), load_tail(z + i, n - i, 0.0), load_tail(weight + i, n - i, 0.0));
   return {weights.join(), sum.join(), count_of(counts)};
 }
 
@@ -281,8 +279,8 @@ void partition(const double* from, double* to, std::size_t n, std::size_t n_colu
 }  // namespace
 
 extern const Kernels PF_KERNELS_VARIABLE;
-const Kernels PF_KERNELS_VARIABLE{PF_KERNELS_NAME,     summary,          squared_deviation, dot,         lower_sums,
-                                  lower_sums_weighted, order_statistics, partition,         lower_bits,  add_steps,
+const Kernels PF_KERNELS_VARIABLE{PF_KERNELS_NAME,     summary,          squared_deviation, dot,        lower_sums,
+                                  lower_sums_weighted, order_statistics, partition,         lower_bits, add_steps,
                                   largest_runs,        ranks_below,      look_up,           rough_ranks};
 
 }  // namespace policyforest

@@ -1,6 +1,6 @@
-// Vectors of four doubles, four 64-bit and sixteen 16-bit integers; a part of kernels.inl, inside its namespace. GCC and
-// Clang have a notation for them. Other compilers, and builds with PF_PLAIN_LANES, get loops over the same lanes in the
-// same order, and so the same bits. A comparison gives -1 in the lanes where it holds and 0 in the others.
+// Vectors of four doubles, four 64-bit and sixteen 16-bit integers; a part of kernels.inl, inside its namespace. GCC
+// and Clang have a notation for them. Other compilers, and builds with PF_PLAIN_LANES, get loops over the same lanes in
+// the same order, and so the same bits. A comparison gives -1 in the lanes where it holds and 0 in the others.
 #if defined(PF_VECTOR_NOTATION)
 
 using Lanes = double __attribute__((vector_size(32)));
@@ -28,11 +28,11 @@ inline Mask mask_of(const Lanes&) { return {}; }
 inline Mask mask_of(const Mask&) { return {}; }
 inline Keys mask_of(const Keys&) { return {}; }
 
-#define PF_LANEWISE(op)                                            \
-  template <class T>                                               \
-  inline Vector<T> operator op(Vector<T> a, const Vector<T>& b) {  \
+#define PF_LANEWISE(op)                                                              \
+  template <class T>                                                                 \
+  inline Vector<T> operator op(Vector<T> a, const Vector<T>& b) {                    \
     for (int i = 0; i < Vector<T>::kCount; ++i) a[i] = static_cast<T>(a[i] op b[i]); \
-    return a;                                                      \
+    return a;                                                                        \
   }
 PF_LANEWISE(+)
 PF_LANEWISE(-)
@@ -41,12 +41,12 @@ PF_LANEWISE(&)
 PF_LANEWISE(|)
 #undef PF_LANEWISE
 
-#define PF_COMPARISON(op)                                       \
-  template <class T>                                            \
-  inline auto operator op(const Vector<T>& a, const Vector<T>& b) { \
-    auto mask = mask_of(a);                                     \
+#define PF_COMPARISON(op)                                                        \
+  template <class T>                                                             \
+  inline auto operator op(const Vector<T>& a, const Vector<T>& b) {              \
+    auto mask = mask_of(a);                                                      \
     for (int i = 0; i < Vector<T>::kCount; ++i) mask[i] = a[i] op b[i] ? -1 : 0; \
-    return mask;                                                \
+    return mask;                                                                 \
   }
 PF_COMPARISON(<)
 PF_COMPARISON(<=)

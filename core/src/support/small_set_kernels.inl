@@ -63,8 +63,8 @@ void look_up(const std::uint8_t* table, const std::uint8_t* numbers, std::uint8_
     const __m256i n = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(numbers + half));
     __m256i found = _mm256_setzero_si256();
     for (int first = 0; first < 64; first += 16) {
-      const __m256i part = _mm256_broadcastsi128_si256(
-          _mm_loadu_si128(reinterpret_cast<const __m128i*>(table + first)));
+      const __m256i part =
+          _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(table + first)));
       const __m256i inside =
           _mm256_adds_epu8(_mm256_sub_epi8(n, _mm256_set1_epi8(static_cast<char>(first))), _mm256_set1_epi8(0x70));
       found = _mm256_or_si256(found, _mm256_shuffle_epi8(part, inside));

@@ -12,9 +12,9 @@
 namespace policyforest {
 
 struct BestAction {
-  double value;                     // F(s, action), the same bits as a prediction there
-  std::vector<double> action;       // one entry an action dimension
-  std::vector<double> lo, hi;       // the box on which F(s, .) takes this value (linear leaves: its maximum)
+  double value;                // F(s, action), the same bits as a prediction there
+  std::vector<double> action;  // one entry an action dimension
+  std::vector<double> lo, hi;  // the box on which F(s, .) takes this value (linear leaves: its maximum)
 };
 
 // Exact, for any number of action dimensions: branch and bound over action boxes, with the largest leaf of
@@ -45,8 +45,7 @@ class BranchAndBound {
 // The paper's: project every tree on the state, merge them pruning to max_leaves (0: never), take the best
 // leaf, and of equal ones that with the lowest lower corner. An approximation: `value` is the merged tree's
 // at the action, not the forest's, and the box is that of the merged tree's leaf.
-BestAction merged_best_action(const Forest& forest, std::span<const double> x,
-                              std::span<const std::uint8_t> is_action, std::size_t max_leaves,
-                              const std::atomic<bool>* cancel = nullptr);
+BestAction merged_best_action(const Forest& forest, std::span<const double> x, std::span<const std::uint8_t> is_action,
+                              std::size_t max_leaves, const std::atomic<bool>* cancel = nullptr);
 
 }  // namespace policyforest

@@ -39,8 +39,8 @@ class LineSearch {
   void compile_nodes();
   void fix_values(double scale);
   template <class Steps>
-  void search(const double* rows, const std::vector<std::uint32_t>& order, const LineMaxima& out,
-              std::size_t n_threads, const std::atomic<bool>* cancel) const;
+  void search(const double* rows, const std::vector<std::uint32_t>& order, const LineMaxima& out, std::size_t n_threads,
+              const std::atomic<bool>* cancel) const;
   template <class Steps>
   class Worker;
 

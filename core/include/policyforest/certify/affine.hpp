@@ -21,10 +21,11 @@ Interval outwards(double lo, double hi);
 
 class AffineArithmetic {
  public:
-  // Products of terms a_i eps_i and b_j eps_j are added up pair by pair for the first `n_paired` symbols; the others are
-  // bounded all together, which is faster and nearly as good where they are small.
+  // Products of terms a_i eps_i and b_j eps_j are added up pair by pair for the first `n_paired` symbols; the others
+  // are bounded all together, which is faster and nearly as good where they are small.
   AffineArithmetic(std::size_t n_symbols, std::size_t n_paired)
-      : k_(n_symbols), paired_(n_paired < n_symbols ? n_paired : n_symbols),
+      : k_(n_symbols),
+        paired_(n_paired < n_symbols ? n_paired : n_symbols),
         rounding_(0x1p-50 * static_cast<double>(n_symbols + 2 * paired_ * paired_ + 16)) {}
 
   std::size_t n_symbols() const { return k_; }

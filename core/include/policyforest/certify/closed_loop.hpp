@@ -1,8 +1,8 @@
 // A policy and a system in a loop: where a move of one or more control steps can take all states of a cell.
 //
-// The policy is the one that runs: in float64, in float32, or in 16-bit numbers, with the rounding of its own arithmetic.
-// Over several steps, what a step added to the uncertainty gets symbols of its own, so that the feedback of the policy,
-// which makes it smaller again, is seen.
+// The policy is the one that runs: in float64, in float32, or in 16-bit numbers, with the rounding of its own
+// arithmetic. Over several steps, what a step added to the uncertainty gets symbols of its own, so that the feedback of
+// the policy, which makes it smaller again, is seen.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +25,8 @@ struct CertifiedPolicy {
   PolicyArithmetic arithmetic = PolicyArithmetic::kFloat64;
   std::vector<std::shared_ptr<const Forest>> forests;
   Box actions;
-  std::vector<Period> periods;      // empty, or one per state dimension; hi == lo: not an angle
-  std::vector<float> low, scale;    // 16-bit numbers alone: one per state dimension
+  std::vector<Period> periods;    // empty, or one per state dimension; hi == lo: not an angle
+  std::vector<float> low, scale;  // 16-bit numbers alone: one per state dimension
   std::vector<double> offset, factor;
 
   void check(std::size_t n_inputs) const;
@@ -65,8 +65,9 @@ class ClosedLoop {
     StepProgram::Room program, sensors;
     ForestBounds::Room forest;
   };
-  // Where a move takes the states of a cell (lo, hi]: lower sides, upper sides, and for each disturbance and model error
-  // of its last step how far it alone moves them. Infinite sides where there is no bound, or where the limits are left.
+  // Where a move takes the states of a cell (lo, hi]: lower sides, upper sides, and for each disturbance and model
+  // error of its last step how far it alone moves them. Infinite sides where there is no bound, or where the limits are
+  // left.
   void successor(const double* lo, const double* hi, double* out, Room& room) const;
   // The range of every action over a cell: lower sides, then upper ones.
   void actions(const double* lo, const double* hi, double* sides, Room& room) const;

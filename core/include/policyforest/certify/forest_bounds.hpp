@@ -1,8 +1,8 @@
 // What a forest can return over a box of inputs, as an affine form of them.
 //
 // A tree whose box of inputs lies in one leaf is the leaf's line. One that reaches several leaves is the mean of their
-// lines plus what the leaves differ from it, each over its own part of the box. The mean over the trees keeps the slopes;
-// what the trees differ from them is returned apart, so that the caller can give it a symbol of its own.
+// lines plus what the leaves differ from it, each over its own part of the box. The mean over the trees keeps the
+// slopes; what the trees differ from them is returned apart, so that the caller can give it a symbol of its own.
 #pragma once
 
 #include <cstddef>

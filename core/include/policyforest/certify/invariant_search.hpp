@@ -7,8 +7,8 @@
 //      both (the greatest fixed point): these are proved, for ever and whatever comes later,
 //   4. with a target, adds cells whose successors lie in proved ones, one step further from the target each,
 //   5. splits cells that are neither proved nor ruled out.
-// Without a target all proved cells have the rank 0. With one, the cells of rank 0 lie in the target and are never left,
-// and a cell of rank r gets into cells of a lower rank in one step.
+// Without a target all proved cells have the rank 0. With one, the cells of rank 0 lie in the target and are never
+// left, and a cell of rank r gets into cells of a lower rank in one step.
 //
 // All numbers of a round are found in the order of the cells, so they do not depend on the number of threads.
 #pragma once
@@ -25,9 +25,9 @@
 namespace policyforest {
 
 struct SearchSettings {
-  Box root;                            // what is cut into cells
+  Box root;  // what is cut into cells
   std::optional<Box> target;
-  std::vector<double> smallest;        // sides of the smallest cells
+  std::vector<double> smallest;  // sides of the smallest cells
   std::size_t max_cells = 1'000'000;
   std::int32_t horizon = std::numeric_limits<std::int32_t>::max() - 1;  // the highest rank
 };
@@ -92,8 +92,8 @@ class InvariantSearch {
   std::vector<double> boxes_, successors_;
   std::vector<Status> status_;
   std::vector<std::int32_t> rank_;
-  std::vector<std::uint8_t> fresh_;  // whether the cell's successor is yet to be bounded
-  std::vector<std::vector<double>> thresholds_;   // of the policy and the model, sorted, one list per dimension
+  std::vector<std::uint8_t> fresh_;              // whether the cell's successor is yet to be bounded
+  std::vector<std::vector<double>> thresholds_;  // of the policy and the model, sorted, one list per dimension
   std::size_t n_bounded_ = 0;
   bool exhausted_ = false;
 };

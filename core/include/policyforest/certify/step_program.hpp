@@ -1,7 +1,8 @@
 // One control step of a system as a list of elementary operations, run on numbers or on affine forms.
 //
-// Inputs are the state, the actions and the disturbances, in this order. An operation reads the results of earlier ones,
-// so the list has no loops. Formulas, the equations of the benchmark problems and learned models are compiled to it.
+// Inputs are the state, the actions and the disturbances, in this order. An operation reads the results of earlier
+// ones, so the list has no loops. Formulas, the equations of the benchmark problems and learned models are compiled to
+// it.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +16,34 @@
 namespace policyforest {
 
 enum class Operation : std::int32_t {
-  kConstant, kInput, kAdd, kSubtract, kMultiply, kDivide, kPower, kSine, kCosine, kTangent, kExponential, kLogarithm,
-  kHyperbolicTangent, kArcTangent, kAbsolute, kMinimum, kMaximum, kSign, kLess, kLessEqual, kEqual, kAnd, kOr, kNot,
-  kSelect, kWrap, kForest, kCount
+  kConstant,
+  kInput,
+  kAdd,
+  kSubtract,
+  kMultiply,
+  kDivide,
+  kPower,
+  kSine,
+  kCosine,
+  kTangent,
+  kExponential,
+  kLogarithm,
+  kHyperbolicTangent,
+  kArcTangent,
+  kAbsolute,
+  kMinimum,
+  kMaximum,
+  kSign,
+  kLess,
+  kLessEqual,
+  kEqual,
+  kAnd,
+  kOr,
+  kNot,
+  kSelect,
+  kWrap,
+  kForest,
+  kCount
 };
 
 struct Instruction {

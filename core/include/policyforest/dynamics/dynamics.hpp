@@ -33,8 +33,7 @@ class System {
 // step is terminal and costs 1000.
 class InvertedPendulum final : public System {
  public:
-  explicit InvertedPendulum(double cart_mass = 8.0,
-                            double max_speed = std::numeric_limits<double>::infinity());
+  explicit InvertedPendulum(double cart_mass = 8.0, double max_speed = std::numeric_limits<double>::infinity());
   std::size_t n_state() const override { return 2; }
   std::size_t n_action() const override { return 1; }
   std::size_t n_noise() const override { return 1; }

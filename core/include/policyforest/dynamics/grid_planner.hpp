@@ -15,8 +15,8 @@
 
 namespace policyforest {
 
-// n points from lo to hi. `power` > 1 moves them towards the middle, x = middle + half * sign(u) |u|^power for u from -1
-// to 1; periodic: lo and hi are the same state.
+// n points from lo to hi. `power` > 1 moves them towards the middle, x = middle + half * sign(u) |u|^power for u from
+// -1 to 1; periodic: lo and hi are the same state.
 struct GridAxis {
   double lo, hi;
   std::size_t n;

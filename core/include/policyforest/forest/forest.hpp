@@ -70,8 +70,7 @@ class Forest {
   Forest() = default;
   // Takes arrays from anywhere, checks all of them in O(nodes) and throws std::invalid_argument, naming the
   // array, where they do not describe a forest. node_offsets and leaf_offsets have M + 1 entries.
-  Forest(std::vector<Node> nodes, std::vector<std::int64_t> node_offsets, std::vector<double> coefficients,
-         Box box);
+  Forest(std::vector<Node> nodes, std::vector<std::int64_t> node_offsets, std::vector<double> coefficients, Box box);
   // Joins trees that this library made, giving back the memory of each as it goes.
   Forest(std::vector<Tree> trees, Box box);
   // All trees of forests over the same inputs, at least one, with leaves of one kind; the box is the first one's.

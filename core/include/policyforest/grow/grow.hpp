@@ -3,9 +3,9 @@
 // A node draws k distinct inputs and for each a threshold, uniformly between its n_min-th smallest and n_min-th
 // largest value; the one with the largest variance gain (linear leaves: the smallest residual variance of the two
 // fitted models) wins, of equal ones the first drawn. It stays a leaf when it has fewer than 2 n_min samples, when
-// the residual variance of its model is below V_min or y is constant, or when no input can be split; a linear model that
-// fits but leads too far (see least_squares.hpp) is no reason to stay one. Every leaf holds
-// at least n_min samples. Weights of 1 are as good as none; with n_min = 1, weights are as good as repeated samples.
+// the residual variance of its model is below V_min or y is constant, or when no input can be split; a linear model
+// that fits but leads too far (see least_squares.hpp) is no reason to stay one. Every leaf holds at least n_min
+// samples. Weights of 1 are as good as none; with n_min = 1, weights are as good as repeated samples.
 #pragma once
 
 #include <atomic>

@@ -1,10 +1,10 @@
 // Linear leaves: least squares with intercept, slopes shrunk towards 0 (ridge), and bounded where they lead.
 //
-// A leaf minimises  sum_i v_i (y_i - ybar - w·(x_i - xbar))^2 + lambda sum_d (w_d S_d)^2  over its n distinct samples, with
-// v_i their weights over the mean weight, and lambda = sigma^2 / (2 Y)^2: the most likely slopes where noise has the
-// variance sigma^2 and w_d S_d is drawn from N(0, (2 Y)^2). S_d and Y are standard deviations over all samples of the
-// forest, so an input that hardly varies in a leaf gets no wild slope there. A sample that is repeated is one with a larger
-// weight: it tells nothing new about the noise. The noise is estimated from the leaf itself,
+// A leaf minimises  sum_i v_i (y_i - ybar - w·(x_i - xbar))^2 + lambda sum_d (w_d S_d)^2  over its n distinct samples,
+// with v_i their weights over the mean weight, and lambda = sigma^2 / (2 Y)^2: the most likely slopes where noise has
+// the variance sigma^2 and w_d S_d is drawn from N(0, (2 Y)^2). S_d and Y are standard deviations over all samples of
+// the forest, so an input that hardly varies in a leaf gets no wild slope there. A sample that is repeated is one with
+// a larger weight: it tells nothing new about the noise. The noise is estimated from the leaf itself,
 //
 //     sigma^2 = RSS / m + V / m^2,   m = n - rank,
 //
@@ -27,13 +27,13 @@ inline constexpr double kSmallestSpread = 1e-8;
 // they tell is rounding errors. They are penalised so far that other directions lose 1e-12 of their slopes.
 inline constexpr double kSmallestDirection = 1e-6;
 
-// A slope w with |w| S of up to this many Y is nothing unusual. (1 to 3 tried on seven functions and two pendulums: with 1
-// forests err 3% less on noisy samples and 3 to 8% more on others, with 3 it is the other way round; large leaves with a
-// step inside err 8% more than plain least squares with 1, 4% with 2.)
+// A slope w with |w| S of up to this many Y is nothing unusual. (1 to 3 tried on seven functions and two pendulums:
+// with 1 forests err 3% less on noisy samples and 3 to 8% more on others, with 3 it is the other way round; large
+// leaves with a step inside err 8% more than plain least squares with 1, 4% with 2.)
 inline constexpr double kUsualSlope = 2.0;
 
-// In its part of the data's box a leaf predicts at most this many ranges of all targets beyond them. Where a function of
-// correlated inputs is known well, it truly leads far in the empty corners of the box: with a limit of 1.4 ranges,
+// In its part of the data's box a leaf predicts at most this many ranges of all targets beyond them. Where a function
+// of correlated inputs is known well, it truly leads far in the empty corners of the box: with a limit of 1.4 ranges,
 // y = a - b was learned with 4 times the error where a and b correlate by 0.99.
 inline constexpr double kReach = 10.0;
 
@@ -78,7 +78,8 @@ class LinearFit {
   void append_model(double share, std::vector<double>& coefficients) const;
 
  private:
-  std::size_t count_distinct(std::span<const double* const> columns, const double* y, std::size_t n, std::size_t sorted);
+  std::size_t count_distinct(std::span<const double* const> columns, const double* y, std::size_t n,
+                             std::size_t sorted);
   void standardise(std::span<const double* const> columns, const double* y, const double* weight, std::size_t n,
                    double mean_weight);
   double penalty(std::size_t n_distinct) const;

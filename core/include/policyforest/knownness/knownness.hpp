@@ -66,11 +66,11 @@ class KnownnessForest {
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
   // The leaves' `split` holds what their knownness is a multiple of, `child` their number in `leaves`.
   struct Leaf {
-    double volume;           // as a share of the whole box
+    double volume;  // as a share of the whole box
     std::uint32_t n_points;
-    std::uint32_t last;      // the chain of its points begins here
-    std::uint32_t turn;      // original form: the dimension whose turn it is
-    bool identical;          // all points are the same
+    std::uint32_t last;  // the chain of its points begins here
+    std::uint32_t turn;  // original form: the dimension whose turn it is
+    bool identical;      // all points are the same
   };
   struct KdTree {
     std::vector<Node> nodes;

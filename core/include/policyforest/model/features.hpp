@@ -30,7 +30,8 @@ class Features {
  private:
   std::vector<Input> inputs_;
   std::size_t n_linear_ = 1;
-  std::vector<std::size_t> first_;  // (degree, i): the first product of so many factors that begins with z_i or a later one
+  std::vector<std::size_t>
+      first_;  // (degree, i): the first product of so many factors that begins with z_i or a later one
 };
 
 }  // namespace policyforest

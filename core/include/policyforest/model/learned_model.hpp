@@ -1,9 +1,9 @@
 // One learned model of a system: a control step as a function of state, action and an observed residual.
 //
-// An output is c·phi(x) plus a kernel expansion or a forest of what that leaves, all over x, some dimensions of (s, a). Outputs are
-// changes of state dimensions, or of the angle of a sine-cosine pair; dimensions that are functions of others are
-// computed. Reward, the chance of a terminal step and what that pays are learned the same way. Steps that leave the box
-// of the data are charged for it: nothing is known there, and a plan must not profit from that.
+// An output is c·phi(x) plus a kernel expansion or a forest of what that leaves, all over x, some dimensions of (s, a).
+// Outputs are changes of state dimensions, or of the angle of a sine-cosine pair; dimensions that are functions of
+// others are computed. Reward, the chance of a terminal step and what that pays are learned the same way. Steps that
+// leave the box of the data are charged for it: nothing is known there, and a plan must not profit from that.
 #pragma once
 
 #include <cstddef>
@@ -94,16 +94,16 @@ struct LearnedModel {
   enum class End { kNever, kThresholds, kLogistic, kForest };
   End end = End::kNever;
   std::vector<Threshold> thresholds;
-  RegressorGroup end_chance;     // over s': the logit, or the chance itself
-  RegressorGroup end_reward;     // over x
+  RegressorGroup end_chance;  // over s': the logit, or the chance itself
+  RegressorGroup end_reward;  // over x
 
   std::size_t n_residuals = 0;
   std::vector<double> residuals;  // rows of (outputs of the dynamics, reward)
   RegressorGroup spread;          // over x: the variance by which residuals are scaled; no output: 1
 
-  Box edge;                     // states are kept in here; `margin` beyond it a step counts as leaving the data
-  std::vector<double> margin;   // infinite where a dimension never varied
-  bool leaving_ends = false;    // a step that leaves the data ends there, worth `leaving_value`; else it earns at most
+  Box edge;                    // states are kept in here; `margin` beyond it a step counts as leaving the data
+  std::vector<double> margin;  // infinite where a dimension never varied
+  bool leaving_ends = false;   // a step that leaves the data ends there, worth `leaving_value`; else it earns at most
   double leaving_value = 0, leaving_reward = 0;  // `leaving_reward`
 
   void check() const;  // throws std::invalid_argument where the parts do not fit

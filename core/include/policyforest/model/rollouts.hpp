@@ -14,9 +14,9 @@ namespace policyforest {
 struct RolloutRules {
   std::size_t n_steps = 1;
   double discount = 0.98;
-  std::uint64_t seed = 0;      // of the residuals that are added
-  bool noisy = true;           // add residuals of observed steps
-  double action_noise = 0.0;   // standard deviation of what is added to actions, as a part of their range
+  std::uint64_t seed = 0;     // of the residuals that are added
+  bool noisy = true;          // add residuals of observed steps
+  double action_noise = 0.0;  // standard deviation of what is added to actions, as a part of their range
   std::size_t n_threads = 1;
   const std::atomic<bool>* cancel = nullptr;
 };
@@ -24,9 +24,9 @@ struct RolloutRules {
 // What a rollout of row i starts from and draws: `streams[i]` names its random numbers, so that rows of one stream meet
 // the same noise whatever their actions.
 struct RolloutStarts {
-  const double* states;           // n * n_states
-  const double* first_actions;    // n * n_actions, or null: the policy's
-  const std::uint32_t* streams;   // n
+  const double* states;          // n * n_states
+  const double* first_actions;   // n * n_actions, or null: the policy's
+  const std::uint32_t* streams;  // n
   std::size_t n;
 };
 

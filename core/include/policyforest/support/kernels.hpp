@@ -29,8 +29,7 @@ struct Kernels {
   double (*squared_deviation)(const double* v, std::size_t n, double mean);
   double (*dot)(const double* v, const double* w, std::size_t n);
   LowerSums (*lower_sums)(const double* x, double split, const double* z, std::size_t n);
-  LowerSums (*lower_sums_weighted)(const double* x, double split, const double* z, const double* weight,
-                                   std::size_t n);
+  LowerSums (*lower_sums_weighted)(const double* x, double split, const double* z, const double* weight, std::size_t n);
   // The rank-th smallest and rank-th largest of v, 1 <= rank <= kMaxListedRank.
   void (*order_statistics)(const double* v, std::size_t n, std::size_t rank, double& low, double& high);
   // Moves n rows of several columns, `stride` numbers apart: rows with from[key * stride + row] <= split go to the

@@ -11,7 +11,7 @@ class RandomStream {
   RandomStream(std::uint64_t seed, std::uint64_t stream) : state_(mix(mix(seed) + stream * kStep)) {}
 
   std::uint64_t next() { return mix(state_ += kStep); }
-  double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }  // in [0, 1)
+  double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }     // in [0, 1)
   std::uint64_t below(std::uint64_t n) { return ((next() >> 32) * n) >> 32; }  // in [0, n), n < 2^32
 
  private:
