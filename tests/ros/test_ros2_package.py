@@ -34,6 +34,7 @@ def test_it_is_an_ament_python_package_under_one_name():
     settings = ConfigParser(interpolation=None)
     settings.read(PACKAGE / "setup.cfg")
     assert settings["install"]["install_scripts"] == "$base/lib/policyforest_ros"  # where `ros2 run` looks
+    assert settings["build_scripts"]["executable"] == "/usr/bin/env python3"  # that of the environment that is active
     assert (PACKAGE / "resource" / "policyforest_ros").is_file()
 
 

@@ -16,6 +16,8 @@ from policyforest.ros.message_fields import full_type
 INSTALLATIONS = Path("/opt/ros")
 EXTENSION = "_rclpy_pybind11.cpython-"
 """How the name of rclpy's compiled part begins; the version of Python follows, 312"""
+OLDEST_PYTHON = 11
+"""The second number of the oldest version of Python that this package runs on; binaries of ROS 2 Humble are for 3.10"""
 
 
 def rclpy_modules() -> SimpleNamespace:
@@ -40,10 +42,10 @@ def missing_rclpy(error: ImportError) -> str:
             digits = file.name.removeprefix(EXTENSION).partition("-")[0]
             version = f"{digits[0]}.{digits[1:]}"
             if version != own:
-                return (
-                    f"rclpy in {folder} is built for Python {version}, this is Python {own}; "
-                    f"install policyforest for Python {version}"
-                )
+                remedy = f"install policyforest for Python {version}"
+                if int(digits[1:]) < OLDEST_PYTHON:
+                    remedy = f"policyforest needs Python 3.{OLDEST_PYTHON}: use ROS 2 Jazzy or later, or transport dds"
+                return f"rclpy in {folder} is built for Python {version}, this is Python {own}; {remedy}"
             return f"rclpy in {folder} cannot be loaded ({error})"
     installed = sorted(INSTALLATIONS.glob("*/setup.bash"))
     if installed:
