@@ -92,6 +92,10 @@ def broken(content):
         (lambda c: c.update(qos=[{"topic": "/pendulum/joint_states"}]), "qos: must be left out with ros1"),
         (lambda c: c["robot"].update(lifecycle=True), "robot.lifecycle: is True, must be left out"),
         (lambda c: c["robot"].update(transport="dds"), "episode.reset_service: is '/pendulum/reset', must be left out"),
+        (
+            lambda c: (c["robot"].update(transport="dds"), c["action"][0].update(type="my_msgs/Torque", field="x")),
+            "action[0].type: is 'my_msgs/Torque', must be a standard message of ROS 2 with dds",
+        ),
     ],
 )
 def test_a_message_that_cannot_be_is_named_when_the_configuration_is_read(content, change, named):
@@ -352,6 +356,8 @@ def test_an_rclpy_of_another_python_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path))
     own = f"{sys.version_info.major}.{sys.version_info.minor}"
     assert f"is built for Python 3.99, this is Python {own}" in missing_rclpy(ImportError("x"))
+    (folder / "_rclpy_pybind11.cpython-310-x86_64-linux-gnu.so").touch()
+    assert "policyforest needs Python 3.11: use ROS 2 Jazzy or later" in missing_rclpy(ImportError("x"))
     monkeypatch.delenv("AMENT_PREFIX_PATH")
     monkeypatch.setattr("policyforest.ros.rclpy_modules.INSTALLATIONS", tmp_path)
     assert "rclpy is not found; install ROS 2" in missing_rclpy(ImportError("x"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from dataclasses import replace
 
 import numpy as np
@@ -245,6 +246,32 @@ def test_a_robot_that_is_lost_costs_its_episode_alone_and_the_run_goes_on(tmp_pa
     whole = explorer(None)
     RobotExploration(whole, LOCK_STEP, pendulum()[0]).learn(episodes=3)
     np.testing.assert_array_equal(agent.transitions.states, whole.transitions.states)
+
+
+def test_a_lifecycle_node_explores_while_it_is_active():
+    network, robot = pendulum()
+    agent, warnings, told, steps, seen = explorer(None), [], [], [], []
+    network.on_activity = lambda callback: bool(told.append(callback))
+    advance = robot._advance
+
+    def activate_soon():
+        threading.Timer(0.2, lambda: (seen.append(len(steps)), told[0](True))).start()
+
+    def advancing():
+        steps.append(1)
+        advance()
+        if len(steps) == 12:
+            told[0](False)
+            activate_soon()
+
+    robot._advance = advancing
+    learning = RobotExploration(agent, LOCK_STEP, network, warn=warnings.append)
+    activate_soon()
+    learning.learn(episodes=2)
+    assert seen == [0, 12]
+    assert warnings == ["episode 2 is played again: robot: the node is not active"]
+    assert len(steps) == 12 + 8
+    assert len(agent.transitions) == 16
 
 
 def test_it_plans_between_episodes(tmp_path):

@@ -173,6 +173,13 @@ def test_a_type_that_is_not_there_is_refused_before_anything_is_published(tmp_pa
     assert "error: type: std_msgs/msg/Int33 is not known, std_msgs has no Int33" in network.log("run")
 
 
+def test_a_parameter_that_is_no_text_is_named(network):
+    require_transport("ros2")
+    done = network.policyforest("ros", "run", "--ros-args", "-p", "policy:=5", "-p", "config:=robot.toml")
+    assert done.wait(PATIENCE) == 2
+    assert "error: --ros-args: parameter policy must be text" in network.log("run")
+
+
 def test_a_service_of_another_type_and_one_that_is_not_there_are_named(tmp_path, network):
     require_transport("ros2")
     text = EXAMPLE.read_text().replace('"ros1"', '"ros2"').replace("reset_timeout = 10.0", "reset_timeout = 2.0")

@@ -91,6 +91,10 @@ def wrong_with_transport(tables: Tables) -> Iterator[str]:
     if transport == "dds" and episode.get("reset_service") is not None:
         service = episode["reset_service"]
         yield f"episode.reset_service: is {service!r}, must be left out with dds: it has no services, use reset_topic"
+    for table in ("state", "action") if transport == "dds" else ():
+        for key, name in texts(tables, table, "type", TYPE).items():
+            if full_type(name) not in known_types().fielddefs:
+                yield f"{key}: is {name!r}, must be a standard message of ROS 2 with dds"
     if transport == "ros1" and tables.get("qos"):
         yield "qos: must be left out with ros1, which has none"
     if transport != "ros2" and robot.get("lifecycle") is True:

@@ -119,7 +119,10 @@ class RclpyTransport:
 
     def parameter(self, name: str, default: str) -> str:
         """A parameter of the node, from the command line or a launch file."""
-        return str(self.node.declare_parameter(name, default).value)
+        try:
+            return str(self.node.declare_parameter(name, default).value)
+        except Exception as error:  # rclpy has errors of its own, as for a number in place of text
+            raise ValueError(f"--ros-args: parameter {name} must be text ({error})") from error
 
     def close(self) -> None:
         self._ended.set()

@@ -36,6 +36,10 @@ class Robot:
         self._due = 0.0
         self._commands = Commands(config, transport)
         self._reset = None if episode.reset_topic is None else transport.publisher(episode.reset_topic, "numbers")
+        self._sending = threading.RLock()
+        self._active = threading.Event()
+        if transport.on_activity(self._on_activity):
+            self._active.set()
         for topic, kind in config.sources.items():
             transport.subscribe(topic, kind, partial(self._on_sample, topic))
 
@@ -59,6 +63,10 @@ class Robot:
                 reasons = "".join(f"; {problem}" for problem in network_problems(self._config, self._transport))
                 raise RobotLostError(f"robot: no node listens to {topics} after {timeout:g} s{reasons}")
             time.sleep(0.02)
+
+    def wait_until_active(self) -> None:
+        """Waits for whoever activates a lifecycle node, however long that takes."""
+        self._active.wait()
 
     def bring_back(self) -> Floats:
         """Asks for a reset, and returns the first state after it has settled."""
@@ -94,7 +102,8 @@ class Robot:
     def step(self, action: Floats) -> Floats:
         """Acts, and returns the state at the end of the control step."""
         before = self._count
-        self.send(action)
+        if not self.send(action):
+            raise RobotLostError("robot: the node is not active")
         if self._config.rate is None or self._episode.lock_step:
             self._wait_for(before, self._config.max_age)
         else:
@@ -107,13 +116,26 @@ class Robot:
         """The control steps of an episode are counted from here."""
         self._due = time.monotonic()
 
-    def send(self, action: Floats) -> None:
-        self._commands.send(action)
+    def send(self, action: Floats) -> bool:
+        """Publishes an action, unless this is a lifecycle node that is not active; returns whether it was."""
+        with self._sending:
+            if self._active.is_set():
+                self._commands.send(action)
+            return self._active.is_set()
 
     def rest(self) -> None:
         """Sends the safe action, except to a simulator in lock-step: any action would move it."""
         if not self._episode.lock_step:
             self.send(np.array(self._config.safe_action))
+
+    def _on_activity(self, active: bool) -> None:
+        with self._sending:
+            if self._active.is_set() and not active and not self._episode.lock_step:
+                self._commands.send(np.array(self._config.safe_action))
+            if active:
+                self._active.set()
+            else:
+                self._active.clear()
 
     def _on_sample(self, topic: str, sample: Sample) -> None:
         with self._news:

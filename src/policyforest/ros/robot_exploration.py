@@ -90,6 +90,7 @@ class RobotExploration:
     def _play(self) -> None:
         """One episode. The robot is brought back while the agent plans what comes next."""
         agent, robot = self._agent, self._robot
+        robot.wait_until_active()
         robot.rest()
         state = robot.bring_back()
         agent.wait()
