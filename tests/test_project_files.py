@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -72,7 +73,8 @@ def checks(folder: Path, *, tests: bool, tools: bool) -> tuple[int, list[str]]:
         path.chmod(0o755)
     stubs = "docs test-embedded test-ros test-ray .venv/.installed-ray:\n\t@true\n"
     (folder / "Makefile").write_text(f"{stubs}test:\n\t@{'true' if tests else 'false'}\n")
-    done = subprocess.run([".ci/run"], cwd=folder, capture_output=True, text=True, check=False)
+    outside = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+    done = subprocess.run([".ci/run"], cwd=folder, capture_output=True, text=True, check=False, env=outside)
     return done.returncode, done.stdout.strip().splitlines()
 
 

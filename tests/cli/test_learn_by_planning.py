@@ -116,7 +116,7 @@ def test_what_only_fitted_q_iteration_fills_is_refused_with_the_method_to_give(
     data: Path, tmp_path: Path, option: str
 ) -> None:
     refused = run("learn", "--data", data, option, tmp_path / "q", "-o", tmp_path / "p.pforest", code=2)
-    assert f"{option}: goes with Fitted Q Iteration, must be left out with the method 'plan'" in refused.stderr
+    assert f"{option}: needs Fitted Q Iteration, must be left out with the method 'plan'" in refused.stderr
     assert "--method fpf-pwl" in refused.stderr
     assert list(tmp_path.iterdir()) == []
 

@@ -30,7 +30,7 @@ def test_learning_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
     refused = run(*QUICK, "--seed", "1", "-o", again, "--checkpoint-dir", tmp_path / "q", code=2)
     assert "seed is 0 there and 1 here" in refused.stderr
     with_bas = [*QUICK[:4], "--method", "bas", "-o", again, "--checkpoint-dir", tmp_path / "q"]
-    assert "--checkpoint-dir: goes with Fitted Q Iteration" in run(*with_bas, code=2).stderr
+    assert "--checkpoint-dir: needs Fitted Q Iteration" in run(*with_bas, code=2).stderr
 
 
 @pytest.mark.parametrize(

@@ -441,7 +441,7 @@ def test_foreign_parquet_files_are_refused(tmp_path):
     polars = pytest.importorskip("polars")
     path = tmp_path / "data.parquet"
     polars.DataFrame({"state_0": [1.0]}).write_parquet(path)
-    with pytest.raises(ValueError, match="seal"):
+    with pytest.raises(ValueError, match="its checksum does not match"):
         Transitions.load(path)
 
 

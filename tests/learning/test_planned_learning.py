@@ -164,8 +164,27 @@ def test_a_small_but_certain_improvement_of_a_linear_law_is_taken() -> None:
 
 
 def test_the_policy_of_q_itself_is_compared_in_few_dimensions() -> None:
-    data = pf.collect("policyforest/DoubleIntegrator-v0", episodes=15, seed=0)
+    data = pf.collect("policyforest/InvertedPendulum6kg-v0", episodes=30, seed=0)  # noise matters
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", pf.PlanningWarning)
         found = pf.PlannedLearning(0.8).fit(data)
-    assert {"q-greedy", "fpf-pwl", "constant"} <= {candidate.name for candidate in found.candidates}
+    assert {"q-greedy", "fpf-pwl", "grid", "constant"} <= {candidate.name for candidate in found.candidates}
+
+
+def test_a_regulator_that_is_the_best_by_its_formula_has_no_rivals() -> None:
+    data = pf.collect("policyforest/DoubleIntegrator-v0", episodes=30, seed=0)
+    found = pf.PlannedLearning(0.98).fit(data)
+    assert {candidate.name for candidate in found.candidates} == {"linear-quadratic", "constant"}
+    assert found.winner == "linear-quadratic"
+    assert found.improvement is not None
+    assert not found.improvement.improved
+    policy = pf.evaluate(found.policy, "policyforest/DoubleIntegrator-v0", episodes=1, seed=1)
+    assert policy.mean > -3.45  # the limit is -3.42
+
+
+def test_where_noise_hardly_matters_a_grid_makes_fitted_q_iteration_needless() -> None:
+    found = pf.PlannedLearning(0.98).fit(pf.collect("Pendulum-v1", steps=2_000, seed=0))
+    names = {candidate.name for candidate in found.candidates}
+    assert "grid" in names
+    assert "fpf-pwl" not in names
+    assert found.winner == "grid"

@@ -206,7 +206,7 @@ def test_iterations_without_settings_are_refused_and_strange_names_left_alone(da
     q = learner.fit(data)
     assert len(q.history) == 2
     (tmp_path / "settings.json").unlink()
-    with pytest.raises(ValueError, match=r"has iterations but no settings\.json"):
+    with pytest.raises(ValueError, match=r"is incomplete \(settings\.json is missing\)"):
         replace(learner, discount=0.5).fit(data)
 
 
