@@ -1,6 +1,7 @@
 """The same bits on a Ray cluster, whoever dies; and what is wrong with a cluster is said before any work."""
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -218,7 +219,8 @@ def test_another_version_on_a_node_is_said_before_any_work(nodes, tmp_path):
     (tmp_path / "policyforest" / "__init__.py").write_text('__version__ = "0.0.9"\n')
     other = nodes.add(env_vars={"PYTHONPATH": str(tmp_path)})
     try:
-        with pytest.raises(ValueError, match=r"node .* has policyforest 0\.0\.9, must have " + pf.__version__):
+        expected = r"node .* has policyforest 0\.0\.9, must have " + re.escape(pf.__version__)
+        with pytest.raises(ValueError, match=expected):
             nodes.executor()
     finally:
         nodes.cluster.remove_node(other, allow_graceful=False)
