@@ -176,6 +176,50 @@ void check_steps(const Kernels& k, Engine& random, std::size_t width) {
   }
 }
 
+// Sums of products row by row, and one step of elimination, as plain loops do them.
+void check_moments(const Kernels& k, Engine& random, std::size_t n, std::size_t n_used) {
+  const std::size_t width = (n_used + 3) / 4 * 4;
+  Numbers rows = numbers(random, n * width, n % 2 == 0);
+  const Numbers x = numbers(random, n, true);
+  for (std::size_t i = 0; i < n; ++i)
+    std::fill_n(rows.begin() + static_cast<std::ptrdiff_t>(i * width + n_used), width - n_used, 0.0);
+  for (const bool all : {false, true}) {
+    Numbers found(n_used * width, 0.5), expected(found);
+    std::size_t count = 0;
+    for (std::size_t row = 0; row < n; ++row) {
+      if (!all && x[row] > 0.0) continue;
+      ++count;
+      for (std::size_t i = 0; i < n_used; ++i)
+        for (std::size_t j = i; j < n_used; ++j)
+          expected[i * width + j] += rows[row * width + i] * rows[row * width + j];
+    }
+    CHECK(k.lower_moments(rows.data(), n, n_used, width, all ? nullptr : x.data(), 0.0, found.data()) == count);
+    bool right = true;
+    for (std::size_t i = 0; i < n_used; ++i)
+      for (std::size_t j = i; j < n_used; ++j) right = right && same(found[i * width + j], expected[i * width + j]);
+    CHECK(right);
+  }
+}
+
+void check_elimination(const Kernels& k, Engine& random, std::size_t n_used, std::size_t pivot) {
+  const std::size_t width = (n_used + 3) / 4 * 4;
+  Numbers form(n_used * width), expected;
+  for (std::size_t i = 0; i < n_used; ++i)
+    for (std::size_t j = 0; j <= i; ++j) form[i * width + j] = form[j * width + i] = numbers(random, 1, false)[0];
+  expected = form;
+  for (std::size_t i = 0; i < n_used; ++i)
+    for (std::size_t j = 0; j < n_used; ++j) {
+      const double factor = form[i * width + pivot] / form[pivot * width + pivot];
+      const bool gone = i == pivot || j == pivot;
+      expected[i * width + j] = gone ? 0.0 : form[i * width + j] - factor * form[pivot * width + j];
+    }
+  k.eliminate(form.data(), n_used, width, pivot);
+  bool right = true;
+  for (std::size_t i = 0; i < n_used; ++i)
+    for (std::size_t j = 0; j < n_used; ++j) right = right && same(form[i * width + j], expected[i * width + j]);
+  CHECK(right);
+}
+
 }  // namespace
 
 int main() {
@@ -199,6 +243,10 @@ int main() {
     }
     check_order_statistics(*k, numbers(random, 1000, false));
     check_extreme_ranks(*k);
+    for (std::size_t n_used = 2; n_used <= 13; ++n_used) {
+      for (const std::size_t n : {0, 1, 3, 4, 5, 17, 40}) check_moments(*k, random, n, n_used);
+      for (std::size_t pivot = 0; pivot < n_used; ++pivot) check_elimination(*k, random, n_used, pivot);
+    }
     for (int repeat = 0; repeat < 50; ++repeat)
       for (const std::size_t width : {4, 8, 12, 60, 64}) check_steps(*k, random, width);
   }

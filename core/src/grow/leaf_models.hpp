@@ -48,8 +48,11 @@ class LinearModel {
 
   LinearModel(const SampleColumns& samples, const GrowParameters& parameters, const Spread* spread)
       : samples_(samples),
+        kernels_(samples.kernels()),
         min_variance_(parameters.min_variance),
         n_inputs_(spread->inputs.size()),
+        n_used_(n_inputs_ + 2),
+        width_((n_used_ + 3) / 4 * 4),
         leaf_(*spread),
         columns_(n_inputs_) {}
 
@@ -63,17 +66,18 @@ class LinearModel {
   void make_leaf(const Rows& rows, std::span<const Interval> box, Node& node, std::vector<double>& coefficients);
 
  private:
-  // Sums of the products of (1, x_0 … x_{D-1}, target), upper triangle by rows, over centred and scaled rows.
+  // Sums of the products of (1, x_0 … x_{D-1}, target) over centred and scaled rows: a form of n_used_ rows, `width_`
+  // numbers apart, of which the upper triangle counts.
   using Moments = std::vector<double>;
   double score(const Rows& rows, std::size_t d, double split, std::size_t& n_lower);
   double fit_leaf(const Rows& rows, std::span<const Interval> box);  // returns the part of the slopes to keep
   double standardise(const Rows& rows, const double* target);        // returns the target's scale
-  void add_row(Moments& moments, std::size_t row) const;
   double residual(const Moments& moments) const;
 
   const SampleColumns& samples_;
+  const Kernels& kernels_;
   double min_variance_;
-  std::size_t n_inputs_;
+  std::size_t n_inputs_, n_used_, width_;
   std::vector<double> rows_;  // standardised: (1, x…, target), each times the root of its weight
   Moments total_, lower_, upper_;
   mutable std::vector<double> gram_;

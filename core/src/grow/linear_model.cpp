@@ -27,59 +27,44 @@ Scale scale_of(const double* v, std::size_t n) {
 }  // namespace
 
 double LinearModel::standardise(const Rows& rows, const double* target) {
-  const std::size_t width = n_inputs_ + 2, n = rows.size();
+  const std::size_t n = rows.size();
   const double* weight = samples_.weight(rows);
-  rows_.resize(n * width);
+  rows_.resize(n * width_);
+  for (std::size_t i = 0; i < n; ++i) {
+    rows_[i * width_] = weight ? std::sqrt(weight[i]) : 1.0;
+    std::fill_n(rows_.data() + i * width_ + n_used_, width_ - n_used_, 0.0);
+  }
   const auto fill = [&](std::size_t column, const double* v, Scale s) {
-    for (std::size_t i = 0; i < n; ++i) {
-      const double root = weight ? std::sqrt(weight[i]) : 1.0;
-      rows_[i * width + column] = root * ((v[i] - s.centre) / s.width);
-    }
+    double* row = rows_.data();
+    for (std::size_t i = 0; i < n; ++i, row += width_) row[column] = row[0] * ((v[i] - s.centre) / s.width);
   };
-  for (std::size_t i = 0; i < n; ++i) rows_[i * width] = weight ? std::sqrt(weight[i]) : 1.0;
   for (std::size_t d = 0; d < n_inputs_; ++d)
     fill(d + 1, samples_.input(rows, d), scale_of(samples_.input(rows, d), n));
   Scale s = scale_of(target, n);
   if (!std::isfinite(s.width)) s.width = 1.0;
   fill(n_inputs_ + 1, target, s);
-  total_.assign(width * (width + 1) / 2, 0.0);
-  for (std::size_t i = 0; i < n; ++i) add_row(total_, i);
+  total_.assign(n_used_ * width_, 0.0);
+  kernels_.lower_moments(rows_.data(), n, n_used_, width_, nullptr, 0.0, total_.data());
   return s.width;
-}
-
-void LinearModel::add_row(Moments& moments, std::size_t row) const {
-  const std::size_t width = n_inputs_ + 2;
-  const double* r = rows_.data() + row * width;
-  double* m = moments.data();
-  for (std::size_t i = 0; i < width; ++i)
-    for (std::size_t j = i; j < width; ++j) *m++ += r[i] * r[j];
 }
 
 // Gaussian elimination of the intercept and the inputs from the matrix of moments, the largest pivot first; what
 // is left at the target's place is the sum of the squared residuals.
 double LinearModel::residual(const Moments& moments) const {
-  const std::size_t width = n_inputs_ + 2;
-  gram_.resize(width * width);
-  for (std::size_t i = 0, k = 0; i < width; ++i)
-    for (std::size_t j = i; j < width; ++j, ++k) gram_[i * width + j] = gram_[j * width + i] = moments[k];
-  const double n = gram_[0];
-  for (std::size_t step = 0; step + 1 < width; ++step) {
+  gram_ = moments;
+  for (std::size_t i = 0; i < n_used_; ++i)
+    for (std::size_t j = 0; j < i; ++j) gram_[i * width_ + j] = gram_[j * width_ + i];
+  const auto diagonal = [&](std::size_t i) { return gram_[i * width_ + i]; };
+  const double n = diagonal(0);
+  for (std::size_t step = 0; step + 1 < n_used_; ++step) {
     std::size_t p = 0;
     if (step > 0)
-      for (std::size_t i = 1; i + 1 < width; ++i)
-        if (p == 0 || gram_[i * width + i] > gram_[p * width + p]) p = i;
-    const double pivot = gram_[p * width + p];
-    if (pivot <= kResolution * n) break;
-    for (std::size_t i = 0; i < width; ++i) {
-      if (i == p) continue;
-      const double factor = gram_[i * width + p] / pivot;
-      if (factor == 0.0) continue;
-      for (std::size_t j = 0; j < width; ++j)
-        if (j != p) gram_[i * width + j] -= factor * gram_[p * width + j];
-    }
-    for (std::size_t i = 0; i < width; ++i) gram_[i * width + p] = gram_[p * width + i] = 0.0;
+      for (std::size_t i = 1; i + 1 < n_used_; ++i)
+        if (p == 0 || diagonal(i) > diagonal(p)) p = i;
+    if (diagonal(p) <= kResolution * n) break;
+    kernels_.eliminate(gram_.data(), n_used_, width_, p);
   }
-  return std::max(0.0, gram_[width * width - 1]);
+  return std::max(0.0, diagonal(n_used_ - 1));
 }
 
 bool LinearModel::settled(const Rows& rows, std::span<const Interval> box) {
@@ -93,14 +78,9 @@ bool LinearModel::settled(const Rows& rows, std::span<const Interval> box) {
 }
 
 double LinearModel::score(const Rows& rows, std::size_t d, double split, std::size_t& n_lower) {
-  const double* x = samples_.input(rows, d);
   lower_.assign(total_.size(), 0.0);
-  n_lower = 0;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (x[i] > split) continue;
-    ++n_lower;
-    add_row(lower_, i);
-  }
+  const double* x = samples_.input(rows, d);
+  n_lower = kernels_.lower_moments(rows_.data(), rows.size(), n_used_, width_, x, split, lower_.data());
   upper_.resize(total_.size());
   for (std::size_t i = 0; i < total_.size(); ++i) upper_[i] = total_[i] - lower_[i];
   return -(residual(lower_) + residual(upper_));

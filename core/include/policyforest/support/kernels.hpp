@@ -53,6 +53,14 @@ struct Kernels {
   // A permutation that sorts n <= 64 numbers up to 1/1023 of their range, unless that or its inverse is no double:
   // places[i] is where v[i] goes.
   void (*rough_ranks)(const double* v, std::size_t n, std::uint8_t* places);
+  // For each row r with x <= split, in their order: moments[i * width + j] += r[i] * r[j] for i < n_used and j >= i;
+  // what is before the diagonal is no sum. Rows are `width` numbers apart, a multiple of 4, of which the first n_used
+  // are used and the others finite. Without x all rows count. Returns the number of rows.
+  std::size_t (*lower_moments)(const double* rows, std::size_t n, std::size_t n_used, std::size_t width,
+                               const double* x, double split, double* moments);
+  // A step of Gaussian elimination on both sides of a symmetric form of n_used rows: subtracts multiples of the row
+  // `pivot` from the others so that its column becomes 0, and sets that row and column to 0.
+  void (*eliminate)(double* form, std::size_t n_used, std::size_t width, std::size_t pivot);
 };
 
 // The best version this processor runs.
