@@ -73,7 +73,7 @@ def test_the_studies_have_their_cells() -> None:
 @pytest.mark.parametrize("name", PLANS)
 def test_seeds_begin_where_no_setting_was_chosen(name: str, tmp_path: Path) -> None:
     study = STUDIES[name]
-    assert study.first_seed == (1_000 if name == "planning-lqr" else 5_000)
+    assert study.first_seed == {"planning-lqr": 1_000, "planning-reacher-v5": 6_000}.get(name, 5_000)
     assert study.missing(tmp_path, "quick") == [study.first_seed]
     put(tmp_path, name, 999, {}, {})
     assert study.results(tmp_path) == []
@@ -234,7 +234,7 @@ def test_the_quick_table_lacks_the_sizes_that_it_does_not_compute(tmp_path: Path
 
 
 def test_the_table_is_written_as_markdown_and_into_the_results(tmp_path: Path) -> None:
-    put(tmp_path, "planning-reacher-v5", 5_000, {"return": -5.0}, {"return": -20.0})
+    put(tmp_path, "planning-reacher-v5", 6_000, {"return": -5.0}, {"return": -20.0})
     (written,) = draw(["table-planning"], Cells(tmp_path))
     text = written.read_text()
     assert "| Reacher-v5 | 1 of 20, 19 missing | -20 | -5 |" in text
