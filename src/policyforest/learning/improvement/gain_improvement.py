@@ -40,6 +40,9 @@ FIRST_STEP, LAST_STEP = 0.25, 0.01
 SMALLEST = 0.02
 # Laws that are tried per number.
 TRIES = 25
+# A search takes at most about so many steps of the model: laws of many numbers are judged from fewer of the states, but
+# not from fewer than these. (A cart-pole took 40 s from all of them.)
+MODEL_STEPS, FEWEST_JUDGED = 10_000_000, 16
 # Members take turns with weaker, unchanged and stronger gains: a slope of the model that is wrong by this
 # much must not let the system fall.
 MARGIN = (0.75, 1.0, 1.25)
@@ -108,11 +111,18 @@ class _GainRounds(PolicySearch):
         """The mean value over members and judged states, with a margin of the gains."""
         policies = [self._policy(replace(law, gains=part * law.gains)) for part in MARGIN]
         steps, seed = LONG * self.how.n_steps, 100 * (self.seed + 3)
+        states = self.judged[:: self._stride()]
         values = [
-            self.rollouts.values(policies[b % len(MARGIN)], self.judged, n_steps=steps, seed=seed + b, member=b)
+            self.rollouts.values(policies[b % len(MARGIN)], states, n_steps=steps, seed=seed + b, member=b)
             for b in range(self.how.n_members)
         ]
         return float(np.mean(values))
+
+    def _stride(self) -> int:
+        """Every how many of the judged states a law is judged from while the search lasts."""
+        n_laws = TRIES * self.data.states.shape[1] * len(self.box)
+        steps = n_laws * self.how.n_members * LONG * self.how.n_steps
+        return int(np.clip(np.ceil(JUDGED * steps / MODEL_STEPS), 1, JUDGED // FEWEST_JUDGED))
 
     def _policy(self, law: _LinearLaw) -> Policy:
         leaves = [one_leaf(self.data.state_box(), column) for column in law.coefficients.T]
