@@ -22,6 +22,8 @@ REQUIREMENTS = [
     "no-such-reader[fast]>=0.10; extra == 'rosbags'",
     "policyforest[rosbags]; extra == 'ros'",
     'no-such-checker>=2.4; python_version >= "3.11" and extra == "ros"',
+    'no-such-screen>=2.5; python_version < "3.11" and extra == "render"',
+    'no-such-window>=2.5; python_version >= "3.99" and extra == "render"',
     "pytest>=8; extra == 'test'",
 ]
 

@@ -104,13 +104,19 @@ def _machine() -> dict[str, str]:
 def _requirements() -> list[tuple[str, str]]:
     """The packages that this one asks for, each with the extra that brings it ("": none, it is always needed)."""
     try:
-        lines = requires("policyforest") or []
+        lines = [line for line in requires("policyforest") or [] if _for_this_python(line)]
     except PackageNotFoundError:
         return []
     names = [re.match(r"[\w.-]+", line) for line in lines]
     extras = [re.search(r"extra\s*==\s*['\"]([\w.-]+)", line) for line in lines]
     found = zip(names, extras, strict=True)
     return [(name[0], "" if extra is None else extra[1]) for name, extra in found if name is not None]
+
+
+def _for_this_python(requirement: str) -> bool:
+    """Whether a requirement is for this version of Python: some extras name another package for newer ones."""
+    found = re.search(r"python_version\s*(<|>=)\s*['\"]3\.(\d+)", requirement)
+    return found is None or (sys.version_info.minor < int(found[2])) == (found[1] == "<")
 
 
 def _optional(requirements: list[tuple[str, str]]) -> dict[str, str]:
