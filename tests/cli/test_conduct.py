@@ -49,6 +49,14 @@ def test_the_help_of_every_command_of_a_group_has_examples_that_can_be_parsed(na
         known.make_context(name, shlex.split(example)[3:])
 
 
+@pytest.mark.parametrize("group", [[], ["ros"], ["gazebo"]], ids=["policyforest", "ros", "gazebo"])
+def test_the_lists_of_commands_are_not_cut_off(group: list[str]) -> None:
+    shown = CliRunner().invoke(main, [*group, "--help"], env={"COLUMNS": "80"}).stdout
+    listed = shown.partition("Commands:")[2].partition("Exit codes:")[0]
+    assert len(listed.strip().splitlines()) >= 4
+    assert "..." not in listed
+
+
 def test_there_are_examples_for_commands_that_exist_alone() -> None:
     assert sorted(EXAMPLES) == sorted([*COMMANDS, *GROUPED])
 
@@ -73,6 +81,7 @@ def test_every_command_is_in_the_docs(name: str) -> None:
         (["no-such-command"], "No such command 'no-such-command'"),
         (["learn", "double-integrator", "--episodes", "many"], "'--episodes'"),
         (["show"], "Missing argument"),
+        (["export", "x.pforest", "--to", "pdf"], "'pdf' is not one of 'c', 'onnx'"),
         (["--no-such-option"], "No such option"),
     ],
 )
@@ -83,6 +92,7 @@ def test_wrong_usage_is_one_line(arguments: list[str], message: str) -> None:
     assert result.stderr.count("\n") == 1
     assert result.stderr.startswith("error: ")
     assert "--help" in result.stderr
+    assert "Value error" not in result.stderr
 
 
 def test_a_fault_of_ours_is_one_line_and_another_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:

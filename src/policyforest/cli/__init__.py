@@ -87,7 +87,7 @@ def _usage_message(error: Any) -> str:
     """Click's message; for an unknown option, the nearest one instead of a list."""
     wrong = getattr(error, "option_name", None)
     if not isinstance(wrong, str) or error.ctx is None:
-        return " ".join(error.format_message().split())
+        return " ".join(error.format_message().split()).replace(": Value error, ", ": ")
     known = [name for parameter in error.ctx.command.params for name in parameter.opts if name.startswith("--")]
     near = difflib.get_close_matches(wrong, known, 1, 0.5)
     return f"No such option: {wrong}" + (f". Did you mean '{near[0]}'?" if near else "")

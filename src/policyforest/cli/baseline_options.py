@@ -25,7 +25,7 @@ class BaselineOptions:
         str | None, typer.Option(help="A controller to start from: a .pforest file, or 'u = -12*theta - 3*omega'.")
     ] = None
     noise: Annotated[
-        str | None, typer.Option(help="The largest change of its actions while exploring, 'a' or 'a,b'.")
+        str | None, typer.Option(help="--baseline: the largest change of its actions while exploring, 'a' or 'a,b'.")
     ] = None
     safe: Annotated[
         list[str] | None,

@@ -37,10 +37,11 @@ def bench(
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
-    """Time one action from Python and from C, and compare it with the bound.
+    """Time one action of a policy from Python and from C.
 
-    States are random, along a trajectory (an episode of the policy's problem where it names one), and random with the
-    policy thrown out of all caches. On an emulated Cortex-M4F (if its tools are installed) instructions are counted."""
+    Measures random states, states along a trajectory (an episode of the policy's problem, if the policy names one), and
+    random states with the policy flushed from all caches; compares the comparisons with their bound. Counts
+    instructions on an emulated Cortex-M4F if its tools are installed."""
     learned = load(policy)
     if not isinstance(learned, Policy):
         raise ValueError(f"--policy: {policy} is of the kind {learned.kind!r}, must be a policy of forests")

@@ -53,7 +53,7 @@ class SystemOptions:
     error: Annotated[str | None, typer.Option(help="--data: a bound of the model's error per state, '0.01, 0.2'.")] = (
         None
     )
-    coverage: Annotated[float, typer.Option(help="--data: the share of held-out steps that the bound holds.")] = 1.0
+    coverage: Annotated[float, typer.Option(help="--data: the share of held-out steps that the bound covers.")] = 1.0
 
     def system(self, policy: Policy, path: Path, logs: LogOptions) -> Any:
         """The model argument of `certify`."""
@@ -84,16 +84,18 @@ class SetOptions:
         typer.Option(help="The box that must never be left, 'lo:hi, lo:hi, …'.  [default: the states that are known]"),
     ] = None
     start: Annotated[
-        str | None, typer.Option(help="The states to prove it for; from three states on.  [default: the box]")
+        str | None, typer.Option(help="The states to prove it for, with three or more states.  [default: the box]")
     ] = None
     target: Annotated[str | None, typer.Option(help="Also prove that this box is reached and never left.")] = None
-    horizon: Annotated[int | None, typer.Option(help="--target: the most moves until it is reached.")] = None
+    horizon: Annotated[int | None, typer.Option(help="--target: the largest number of moves until it is reached.")] = (
+        None
+    )
     precision: Annotated[
         str | None,
         typer.Option(help="Precision of the policy: float64, float32 or int16.  [default: float64]"),
     ] = None
     control_steps: Annotated[
-        int | None, typer.Option(help="Control steps of one move.  [default: 1, more from three states on]")
+        int | None, typer.Option(help="Control steps per move.  [default: 1, more for three or more states]")
     ] = None
     max_cells: Annotated[int, typer.Option(help="The largest number of cells.")] = 100_000
     max_seconds: Annotated[float, typer.Option(help="The time after which no new round of the search begins.")] = 600.0
@@ -147,11 +149,11 @@ def certify(
     jobs: Jobs = 1,
     json: Json = False,
 ) -> None:
-    """Prove that a policy keeps a system in a set of states, for ever; or check such a proof.
+    """Prove that a policy keeps a system in a set, or check a proof.
 
-    Searches for a set that no trajectory leaves, under every disturbance of the given size, and writes it as a .pfcert
-    file. An empty set is an answer, with the reason and exit code 1; so is a proof that --check rejects. Ctrl-C ends
-    the search and keeps what is proved so far."""
+    Searches for a set that no trajectory ever leaves, under every disturbance of the given size, and writes it as a
+    .pfcert file. If the set is empty, or --check rejects the proof, the reason is printed and the exit code is 1.
+    Ctrl-C ends the search and keeps what is proved so far."""
     learned = load(policy)
     if files.check is not None:
         _check(policy, learned, files.check, _named_model(learned, policy, system, logs, seed, jobs), json)

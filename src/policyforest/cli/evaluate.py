@@ -39,7 +39,7 @@ def evaluate(
     """Play episodes of a saved policy.
 
     Prints the mean return, its 95% interval, the worst, the best, and the time of an action. PROBLEM may be left out
-    where the policy knows what it was learned on."""
+    if the policy names the problem that it was learned on."""
     learned = load(policy)
     name = problem or id_from_file(str(policy), learned.info.problem or "")
     if not name:

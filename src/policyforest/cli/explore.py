@@ -89,7 +89,7 @@ class SelectionOptions:
     """How the policy is chosen in the end, and where it goes."""
 
     policies: Annotated[int, typer.Option(help="Policies to learn at the end; the best is kept.")] = 10
-    validation_episodes: Annotated[int, typer.Option(help="Episodes to choose the best policy by.")] = 10
+    validation_episodes: Annotated[int, typer.Option(help="Episodes that decide which policy is the best.")] = 10
     output: PolicyOutput = Path("policy.pforest")
 
     def check(self) -> None:
@@ -113,7 +113,9 @@ def explore(
     jobs: Jobs = -1,
     json: Json = False,
 ) -> None:
-    """Explore PROBLEM from scratch, and keep the best of several policies learned from the samples."""
+    """Learn online from scratch, and keep the best policy.
+
+    Explores PROBLEM, learns several policies from all samples at the end, and keeps the best of them."""
     selection.check()
     budget = run_options.budget
     plans = run_options.agent == PLAN_AGENT  # it takes formulas itself; others see them as the problem's own

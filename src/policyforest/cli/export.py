@@ -45,7 +45,7 @@ class OneTreeOptions:
         typer.Option(help="First learn one tree per action from the policy, with at most this many leaves."),
     ] = None
     data: Annotated[
-        Path | None, typer.Option(help="With --distil: the samples, .npz or .parquet; for three states or more.")
+        Path | None, typer.Option(help="With --distil: the samples, .npz or .parquet; needed for three or more states.")
     ] = None
     max_leaves: Annotated[
         int | None,
@@ -69,7 +69,7 @@ def export(
     """Write a policy as C99 for microcontrollers, or as ONNX.
 
     C comes as a directory with a self-test (make test), a README and an Arduino example. float64 and float32 give the
-    policy's actions bit for bit; for int16 the distance is printed, and a bound on it."""
+    policy's actions bit for bit; for int16, the error and a bound on it are printed."""
     learned = _as_one_tree(_load_forests(policy), one_tree)
     if to is ExportFormat.ONNX:
         report = lines = _write_onnx(learned, output or policy.with_suffix(".onnx"), code)

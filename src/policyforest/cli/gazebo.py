@@ -18,7 +18,7 @@ from policyforest.ros.gazebo.setup import Installation, default_folder
 
 gazebo = typer.Typer(
     name="gazebo",
-    help="Gazebo 11 in a Debian of its own: set up, start, stop, remove. Optional, needs Debian and root.",
+    help="Set up, start and stop Gazebo 11. Optional; needs Debian and root.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -42,7 +42,7 @@ def setup(
     yes: Yes = False,
     json: Json = False,
 ) -> None:
-    """Build the environment: a Debian 11 in a folder, Gazebo, our plugin. Run it again to resume."""
+    """Install Debian 11, Gazebo and our plugin in a folder. Run it again to resume."""
     installation = Installation(dir or default_folder(), mirror)
     missing = [stage for stage in installation.stages() if not installation.done(stage)]
     if missing:
@@ -66,7 +66,9 @@ def start(
     gazebo_port: Annotated[int, typer.Option(help="Port of Gazebo's own master.", min=1, max=65_535)] = 11345,
     json: Json = False,
 ) -> None:
-    """Start a ROS master, unless there is one, and the simulator with the swing-up; returns when it is ready."""
+    """Start the swing-up in Gazebo, and a ROS master if none is running.
+
+    Returns when the simulator is ready."""
     one_of("--engine", engine, ENGINES)
     server = Server(Installation(dir or default_folder()))
     uri = server.start(engine, ros_port, gazebo_port)

@@ -24,7 +24,9 @@ class LogOptions:
         str | None,
         typer.Option(help="A column of true and false, or a formula such as 'abs(theta) > 1.5'.  [default: terminal]"),
     ] = None
-    truncated: Annotated[str | None, typer.Option(help="A column of true and false: mere time limits.")] = None
+    truncated: Annotated[
+        str | None, typer.Option(help="A column of true and false: ends that are only time limits.")
+    ] = None
     episode: Annotated[str | None, typer.Option(help="A column whose value changes with each episode.")] = None
     time: Annotated[str | None, typer.Option(help="A column with seconds, or dates and times.")] = None
     next_state: Annotated[
@@ -36,7 +38,7 @@ class LogOptions:
     ] = None
     period: Annotated[float | None, typer.Option(help="Resample rows to this control period (seconds).")] = None
     max_gap: Annotated[
-        float | None, typer.Option(help="Seconds without a row that end an episode.  [default: 3 periods]")
+        float | None, typer.Option(help="A longer gap between rows (seconds) ends an episode.  [default: 3 periods]")
     ] = None
     time_unit: Annotated[float, typer.Option(help="Seconds in a unit of the time column: 0.001 for milliseconds.")] = (
         1.0

@@ -37,9 +37,10 @@ def reproduce(
     listed: Annotated[bool, typer.Option("--list", help="List each item with its cost and progress.")] = False,
     json: Json = False,
 ) -> None:
-    """Regenerate the paper's figures and tables, and compare them with its numbers and with the limits.
+    """Regenerate the figures and tables of the paper.
 
-    Computes the cells behind them that are missing, then draws what was named. Run the same command again to resume."""
+    Compares them with the paper's numbers and with the limits. Computes the cells that are missing, then draws what was
+    named. Run the same command again to resume."""
     from policyforest.paper import run_studies
     from policyforest.paper.registry import EXHIBITS
 

@@ -21,7 +21,7 @@ from policyforest.cli.ros_arguments import OnceWithRosArguments, require_ros2, r
 
 ros = typer.Typer(
     name="ros",
-    help="Robots over ROS: run a policy, learn on the robot, simulate one, read recordings.",
+    help="Run policies on a robot over ROS, learn on it, read recordings.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -42,7 +42,9 @@ def run(
     config: Annotated[
         Path | None,
         typer.Option(
-            "--config", "-c", help="What topics and joints mean, a TOML file.  [default: the node's parameter `config`]"
+            "--config",
+            "-c",
+            help="A TOML file with the robot's topics and joints.  [default: the node's parameter `config`]",
         ),
     ] = None,
     record: RecordFile = None,
@@ -95,7 +97,9 @@ def explore(
     jobs: Jobs = -1,
     json: Json = False,
 ) -> None:
-    """Learn on a robot from scratch: explore, plan while it is brought back, and keep every episode."""
+    """Learn on a robot from scratch.
+
+    Explores, plans while the robot returns to its start, and keeps every episode."""
     from policyforest.ros.config import load_config
 
     _require_policy_file(output)
@@ -125,7 +129,9 @@ def simulate(
     seconds: Seconds = None,
     json: Json = False,
 ) -> None:
-    """Simulate the swing-up as a robot: joint 'pivot' on /pendulum/joint_states, torques in Nm, until Ctrl-C."""
+    """Simulate the swing-up as a robot, until Ctrl-C.
+
+    Publishes the joint 'pivot' on /pendulum/joint_states, and takes torques in Nm."""
     from policyforest.ros.simulator import SimulatedPendulum
     from policyforest.ros.transport import open_transport
 
@@ -157,7 +163,7 @@ def read(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Turn a recording into transitions, for `policyforest learn --data`."""
+    """Convert a recording to transitions, for `learn --data`."""
     from policyforest.ros.config import load_config
     from policyforest.ros.recording_reader import read_recording
     from policyforest.ros.reward import Judge

@@ -41,7 +41,7 @@ class DrawingOptions:
     ] = None
     no_picture: Annotated[bool, typer.Option("--no-picture", help="Print the text only, without a picture.")] = False
     data: Annotated[
-        Path | None, typer.Option(help="The samples it was learned from: the page shows what was known of each state.")
+        Path | None, typer.Option(help="The samples it was learned from: the page shows how well each state was known.")
     ] = None
     certificate: Annotated[
         Path | None, typer.Option(help="A .pfcert file of this policy: its set is drawn over the map, and on the page.")
@@ -51,7 +51,7 @@ class DrawingOptions:
     ] = None
     at: Annotated[
         str | None,
-        typer.Option(help="A state '0, 0.5, …' whose other entries the picture holds.  [default: middle of the box]"),
+        typer.Option(help="A state '0, 0.5, …': values of the other dimensions.  [default: middle of the box]"),
     ] = None
 
     def check(self) -> None:
@@ -70,11 +70,11 @@ def show(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Show what a policy is, and draw it.
+    """Describe a policy, and draw it.
 
     Prints its spaces, its size, the bound on its time and how it was learned; draws the action over two state
-    dimensions. The picture of a policy that is greedy in a Q forest has Q and V too. The page is one HTML file that
-    needs no network: maps with sliders, and an episode that plays."""
+    dimensions. For the greedy policy of a Q forest, the picture also shows Q and V. The page is one HTML file that
+    needs no network, with maps, sliders and an animated episode."""
     drawing.check()
     learned = load(policy)
     report = describe(learned) | inspect(learned)

@@ -11,8 +11,8 @@ from typing import Any
 
 COLUMNS = ("candidate", "value", "gain over the constant action", "standard error")
 CAPTION = (
-    "Mean discounted return from the states where episodes begin, on models of the ensemble that no candidate was made "
-    "with. It is the model's opinion: evaluate the policy on the system."
+    "Mean discounted return from the states where episodes begin, in models of the ensemble that no candidate was made "
+    "with. This is only the estimate of the model: evaluate the policy on the system."
 )
 COMPARISON = ("winner", "candidates", "note")
 """The settings that hold it"""
