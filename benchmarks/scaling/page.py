@@ -47,7 +47,7 @@ def growth_table(found: dict[Measurement, Result]) -> list[str]:
 
 
 def workers_table(found: dict[Measurement, Result]) -> list[str]:
-    rows = ["| samples | executor | workers | one iteration | shared an iteration | the bits of one machine |"]
+    rows = ["| samples | executor | workers | one iteration | shared per iteration | the bits of one machine |"]
     rows.append("|---:|---|---:|---:|---:|---|")
     digests = {result["samples"]: result["digest"] for m, result in found.items() if m.executor == "threads"}
     for m, result in found.items():
