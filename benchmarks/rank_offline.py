@@ -1,6 +1,6 @@
 """How well `pf.evaluate_offline` ranks policies: 20 of mixed quality on each of the paper's three problems.
 
-    python benchmarks/rank_offline.py --seeds 0 1 2 3 4   # the table of docs/judging.md; about two minutes a seed
+    python benchmarks/rank_offline.py --seeds 0 1 2 3 4   # the table of docs/judging.md; about two minutes per seed
 
 The policies differ in how many samples they were learned from and in the horizon of Fitted Q Iteration. They are judged
 on other samples than those, and then played; Spearman's rank correlation compares the two orders.

@@ -143,7 +143,7 @@ def test_a_baseline_that_cannot_be_compared_is_named(planned: Path, tmp_path: Pa
     out = ["-o", tmp_path / "p.pforest"]
     for options, words in [
         (["double-integrator", "--episodes", "5", "--baseline", planned], "--baseline: it acts in"),
-        (["double-integrator", "--baseline", planned, "--method", "fqi"], "baseline: goes with the method 'plan'"),
+        (["double-integrator", "--baseline", planned, "--method", "fqi"], "baseline: needs the method 'plan'"),
         (["double-integrator", "--baseline", tmp_path / "none.pforest"], "none.pforest"),
     ]:
         refused = run("learn", *options, *out, code=2)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def processor() -> str:
-    """The processor's name as its maker gives it, where the system tells."""
+    """The processor's name as its maker gives it, if the system reports it."""
     path = Path("/proc/cpuinfo")
     lines = path.read_text().splitlines() if path.exists() else []
     named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))

@@ -44,7 +44,7 @@ class BinaryActionSearch:
 
     Args:
         discount: gamma, in [0, 1).
-        resolution: N, the decisions for each action dimension; it tells 2^N actions apart.
+        resolution: N, the decisions for each action dimension; it distinguishes 2^N actions.
         basis: phi, laid over the sampled states and the action box; None for `default_basis`.
         residual: beta of the environment's transitions, in [0, 1]: 0 for LSTDQ proper, 1 for the Bellman residual.
         max_iterations: As in `LSPI`.
@@ -74,7 +74,7 @@ class BinaryActionSearch:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BinarySearchPolicy(LinearPolicy):
-    """Moves the action up where w_up . phi(s, a) > w_down . phi(s, a), else down; one block a direction."""
+    """Moves the action up where w_up . phi(s, a) > w_down . phi(s, a), else down; one block per direction."""
 
     kind = "binary-action-search"
 

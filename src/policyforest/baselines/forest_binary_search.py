@@ -41,7 +41,7 @@ class ForestBinaryActionSearch:
 
     Args:
         discount: gamma, in [0, 1).
-        resolution: N, the decisions for each action dimension; it tells 2^N actions apart.
+        resolution: N, the decisions for each action dimension; it distinguishes 2^N actions.
         horizon: H, the number of iterations.
         n_estimators: The number of trees of each forest.
         min_samples_leaf: As in `grow_forest`.

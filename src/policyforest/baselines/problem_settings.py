@@ -2,7 +2,7 @@
 
 | problem | values | samples | undiscounted return, mean of n runs [worst, best] |
 |---|---|---|---|
-| pendulum, 6 kg | 4 Gaussians a dimension | 300 episodes | -170 [-218, -147], n = 10, none fell |
+| pendulum, 6 kg | 4 Gaussians per dimension | 300 episodes | -170 [-218, -147], n = 10, none fell |
 | pendulum, 8 kg | forests, N = 4, H = 20 | 300 episodes | -415 [-528, -301], n = 10, none fell |
 | double integrator | polynomials of degree 4, beta = 0.3 | 300 episodes | -4.0 [-5.7, -3.5], n = 20 |
 | car on the hill | forests, N = 4, H = 30 | 5,000 uniform | 35 steps [54, 21], n = 10, all reached the top |

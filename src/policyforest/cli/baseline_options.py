@@ -39,7 +39,7 @@ class BaselineOptions:
                 raise ValueError("--noise, --safe: need --baseline, must be left out without it")
             return None
         if self.noise is None:
-            raise ValueError("--noise: is missing, must be given with --baseline: how far actions may leave its own")
+            raise ValueError("--noise: is missing, must be given with --baseline: the largest change of its actions")
         plant = problem.plant.named(problem.observation_space.shape[0], problem.action_space.shape[0])
         given: Any = load(Path(self.baseline)) if self.baseline.endswith(SUFFIX) else self.baseline
         spaces = (problem.observation_space, problem.action_space)

@@ -53,9 +53,9 @@ def collect(
         steps: Stop after this many control steps; the last episode may be cut. One of both must be given.
         seed: The same seed gives the same samples.
         max_steps: The longest episode, if shorter than the environment's own time limit. An episode that either of them
-            cuts is not terminal: it could have gone on.
-        periodic: The state dimensions that are angles, {dimension: (low, high)}; default: what the environment tells in
-            an attribute of that name.
+            cuts is not terminal: it could have continued.
+        periodic: The state dimensions that are angles, {dimension: (low, high)}; default: the environment's attribute
+            of that name.
         outside: "warn", "raise" or "keep" for observations outside of their declared box.
         reward: A known reward in place of the environment's, as in `KnownTask`: a formula or a function of rows.
         terminal: The same for terminal steps.

@@ -76,8 +76,8 @@ class EpisodePlayer:
         self._control_law = None if policy is None else self._stateful or _control_law(policy)
 
     def told(self, attribute: str) -> Any:
-        """What the environment tells about its states (`state_limits`, `periodic`), unless a wrapper has
-        changed what a state is; None where it tells nothing."""
+        """What the environment declares about its states (`state_limits`, `periodic`), unless a wrapper has
+        changed what a state is; None if it declares nothing."""
         if isinstance(self.plant.signals, Signals):
             return self.env.get_wrapper_attr(attribute) if self.env.has_wrapper_attr(attribute) else None
         inside = self.env.unwrapped

@@ -84,7 +84,7 @@ def evaluate(
     reward: KnownFunction | None = None,
     terminal: KnownFunction | None = None,
 ) -> Evaluation:
-    """Plays `episodes` episodes of a policy and returns what they were worth.
+    """Plays `episodes` episodes of a policy, and returns an `Evaluation` of their returns.
 
     Args:
         policy: What acts (see `EpisodePlayer` in `policyforest.environments.episodes`); this library's own policies run

@@ -64,7 +64,7 @@ def known_task(
 
 
 def environment_plant(env: gym.Env[Any, Any]) -> Plant:
-    """What an environment tells of itself: its `plant`, its `state_names` and `action_names`, or known names."""
+    """What an environment declares about itself: its `plant`, its `state_names` and `action_names`, or known names."""
     if env.has_wrapper_attr("plant") and isinstance(found := env.get_wrapper_attr("plant"), Plant):
         return found
     states, actions = env.observation_space.shape, env.action_space.shape

@@ -137,7 +137,7 @@ class DisagreementExploration(ExploringAgent):
     (2) Optimism finds rewards that nothing points to, such as a goal that was never reached; but the density ratio
     never saturates, and the optimism of MRE never ends. Here it fades twice: knownness is measured against at most
     `ENOUGH_POINTS` points, and ever fewer episodes are optimistic; the others exploit. Its value is R_max
-    and not R_max / (1 - gamma), beside which a goal of R_max would not be seen. (3) Plans without optimism begin with
+    and not R_max / (1 - gamma), next to which a goal of R_max would be invisible. (3) Plans without optimism begin with
     the values of the last one: a few iterations after each episode follow the samples, and the horizon grows with the
     run. (4) The final policies have larger leaves, and while samples are few they also learn from a model of them.
     """

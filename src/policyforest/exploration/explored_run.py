@@ -106,8 +106,8 @@ class ExploredRun:
         """n different Fitted Policy Forests from the gathered samples, without optimism; `callback(learned, n)` is
         called after each. With an `executor` (`policyforest.executors`) several are learned at once, to the same bits.
 
-        Where plans go on from one another, so do these: they begin with the last Q function without optimism, and take
-        as many iterations as such a plan may."""
+        If plans continue from the previous plan, so do these policies: they begin with the last Q function without
+        optimism, and take at most as many iterations as such a plan."""
         learner = continuing(self.final, self.planner, self._plans.last("plain"))
         return policies(learner, self.transitions, n, self.seed, callback, executor)
 

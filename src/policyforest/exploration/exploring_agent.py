@@ -55,7 +55,7 @@ class ExploringAgent(ExploredRun):
         seed: The same seed gives the same run.
         max_steps: The longest episode of `learn`, if shorter than the environment's own time limit.
         run_dir: Where every finished episode is kept, durably; a directory that holds a run is refused (`pf.resume`).
-        guard: Keeps actions near those of a controller that is there, and leaves a state that is not safe to it.
+        guard: Keeps actions near those of an existing controller, and leaves a state that is not safe to it.
         **signals: `SignalOptions`: the states of an environment with a history, delay, derived signals and actuators.
     """
 
@@ -83,7 +83,7 @@ class ExploringAgent(ExploredRun):
 
     @property
     def guard(self) -> NoisyBaseline | None:
-        """What keeps actions near those of a controller that is there."""
+        """What keeps actions near those of an existing controller."""
         return self._guard
 
     @guard.setter
@@ -93,7 +93,9 @@ class ExploringAgent(ExploredRun):
         self._guard = fitted_guard(guard, self.problem)
 
     def begin_episode(self, *, wait: bool = True) -> None:
-        """Begins an episode; with `wait` False even while planning, under the policy that there is until it is done."""
+        """Begins an episode; with `wait=False` also while a plan is being made.
+
+        The previous policy acts until the plan is ready."""
         if self._running is not None:
             raise RuntimeError("begin_episode: an episode is running; call end_episode or abandon_episode first")
         if wait:
@@ -114,8 +116,8 @@ class ExploringAgent(ExploredRun):
         return self._guarded(here, wanted)
 
     def observe(self, action: ArrayLike, reward: float, next_state: ArrayLike, terminal: bool) -> None:
-        """What came of an action: the one that was really taken, the reward, the next state, and whether it ends the
-        task (a time limit does not: call end_episode for that)."""
+        """Records the result of an action: the action that was really taken, the reward, the next state, and whether it
+        ends the task (a time limit does not: call end_episode for that)."""
         running = self._running_episode("observe")
         if self.r_max is not None and reward > self.r_max:
             raise ValueError(f"r_max: is {self.r_max}, must be at least the reward {reward} that was just seen")

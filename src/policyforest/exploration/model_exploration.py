@@ -59,7 +59,7 @@ class ModelExploration(ExploringAgent):
         n_jobs: Threads; the result does not depend on them.
         max_steps: The longest episode, if shorter than the environment's own time limit; where there is none: 1,000.
         run_dir: Where every finished episode and every plan is kept.
-        guard: Keeps actions near those of a controller that is there, and leaves a state that is not safe to it.
+        guard: Keeps actions near those of an existing controller, and leaves a state that is not safe to it.
         **signals: `SignalOptions`: the states of an environment with a history, delay, derived signals and actuators.
     """
 
@@ -112,7 +112,9 @@ class ModelExploration(ExploringAgent):
         }
 
     def begin_episode(self, *, wait: bool = True) -> None:
-        """Begins an episode; with `wait` False even while planning, under the policy that there is until it is done."""
+        """Begins an episode; with `wait=False` also while a plan is being made.
+
+        The previous policy acts until the plan is ready."""
         super().begin_episode(wait=wait)
         self._held = None
 
@@ -178,7 +180,7 @@ class ModelExploration(ExploringAgent):
         executor: Executor | None = None,
     ) -> Policy:
         """The best of up to n policies: by `validation_episodes` episodes each; without an environment, by members of
-        the model's ensemble that none of them was made with. So a run that was good and got worse goes back."""
+        the model's ensemble that none of them was made with. If a run got worse, an earlier policy is returned."""
         whole_number("validation_episodes", validation_episodes, at_least=1)
         candidates = self.policies(n, callback=callback)
         if self.env is not None:
@@ -273,5 +275,5 @@ class _HeldActions:
 
 
 def _never_ends(env: Any) -> bool:
-    """Whether an environment tells no time limit."""
+    """Whether an environment declares no time limit."""
     return env.spec is None or env.spec.max_episode_steps is None

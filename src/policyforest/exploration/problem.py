@@ -61,7 +61,7 @@ class Problem:
 
     @classmethod
     def of_env(cls, env: gym.Env[Any, Any]) -> Problem:
-        """What an environment tells of itself."""
+        """What an environment declares about itself."""
         player = EpisodePlayer(env, None)
         limits, periodic = player.told("state_limits"), player.told("periodic")
         problem = cls.of_spaces(player.observation_space, player.action_space, limits, periodic)

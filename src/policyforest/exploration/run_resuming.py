@@ -35,7 +35,7 @@ def resume(
     n_jobs: int | None = 1,
     expected: Mapping[str, Any] | None = None,
 ) -> ExploringAgent:
-    """The agent of a run that was killed or has ended; `agent.learn(episodes=…)` goes on to the same bits.
+    """The agent of a run that was killed or has ended; `agent.learn(episodes=…)` continues to the same bits.
 
     Args:
         env: The environment; default: one made from the id that the run knows. One of another problem is an error.

@@ -40,7 +40,7 @@ class Target:
     per_tick: float
     """Instructions (cortex-m4f) or cycles (atmega328p) a tick of its clock"""
     size: str = ""
-    """The program that tells the size of another one"""
+    """The program that prints the size of another program"""
 
     def missing(self) -> list[str]:
         """Debian packages that are needed and not installed."""

@@ -106,7 +106,7 @@ class Forest:
 
     @property
     def box(self) -> Floats:
-        """Rows (lo, hi), one an input."""
+        """Rows (lo, hi), one per input."""
         box = self._native.box
         box.flags.writeable = False
         return box

@@ -57,7 +57,7 @@ LIMIT = 0.01
 
 @dataclass(frozen=True)
 class CandidateValue:
-    """What a candidate is worth on models that it was not made with."""
+    """The value of a candidate in models that were not used to make it."""
 
     name: str
     value: float

@@ -56,7 +56,7 @@ def _check_samples(policy: Policy, samples: Transitions | None, dims: int) -> No
     if samples is None:
         if not _fills_its_box(policy):
             raise ValueError(
-                f"samples: are None, must be given for a policy of {dims} state dimensions or an endless box"
+                f"samples: are None, must be given for a policy of {dims} state dimensions or an unbounded box"
             )
         return
     if not isinstance(samples, Transitions):

@@ -59,7 +59,7 @@ class FittedQIteration:
         discount: gamma, in [0, 1).
         horizon: H, the number of iterations, or "auto": until the values have settled.
         settling: What `horizon="auto"` watches: how much the "differences" between values still change, or their change
-            with its "sign", the rule of version 0.1.0, which its files keep to.
+            with its "sign", the rule of version 0.1.0, which files of that version still use.
         n_averaged: With `horizon="auto"`, Q is the average of this many forests, the one that has settled and those
             after it: each is grown on other samples and splits, and the arg max of their average is steadier. Where
             several action dimensions are searched by "exact" or "merged", Q is the last forest: the maximum over more
@@ -247,7 +247,7 @@ class FittedQIteration:
         if self.checkpoint_dir is None:
             return QObserver(self.progress, self.callback, None)
         if optimism is not None:
-            raise ValueError("checkpoint_dir: goes with fit alone, must be None while exploring")
+            raise ValueError("checkpoint_dir: works with fit alone, must be None while exploring")
         settings = {
             "learner": result_settings(self) | self._resolved(transitions),
             "seed": seed,

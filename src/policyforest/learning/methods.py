@@ -115,9 +115,9 @@ class Learner:
             if self.method in WITHOUT_Q:
                 raise ValueError(f"preset: is {self.preset!r}, must be left out with the method {self.method!r}")
         if self.checkpoint_dir is not None and self.method in WITHOUT_Q:
-            raise ValueError(f"checkpoint_dir: goes with Fitted Q Iteration, must be left out with {self.method!r}")
+            raise ValueError(f"checkpoint_dir: needs Fitted Q Iteration, must be left out with {self.method!r}")
         if self.baseline is not None and self.method != "plan":
-            raise ValueError(f"baseline: goes with the method 'plan', must be left out with {self.method!r}")
+            raise ValueError(f"baseline: needs the method 'plan', must be left out with {self.method!r}")
 
     def fit(self, data: Transitions, q: QFunction | None = None) -> Learned:
         """Learns from samples; a Q function that the same settings gave before is not learned again."""

@@ -59,7 +59,7 @@ def compare_offline(
     random_state: int | np.random.Generator | None = 0,
     n_jobs: int | None = 1,
 ) -> OfflineComparison:
-    """Compares a policy with the controller that is there, without running either.
+    """Compares a policy with an existing controller, without running either.
 
     Args:
         new: A policy, a function of one state, or a formula.

@@ -199,7 +199,7 @@ def _check(policy: Any, transitions: Transitions) -> None:
 def _discount(policy: Any) -> float:
     told = getattr(getattr(policy, "info", None), "settings", {}).get("discount")
     if told is None:
-        raise ValueError("discount: is None and the policy does not tell its own, must be given")
+        raise ValueError("discount: is None and the policy does not record one, must be given")
     return float(told)
 
 

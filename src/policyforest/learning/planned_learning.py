@@ -46,7 +46,7 @@ class PlannedLearning:
 
     Args:
         discount: gamma, in [0, 1).
-        baseline: A controller that is there already: a policy, a function of one state, or a formula such as
+        baseline: An existing controller: a policy, a function of one state, or a formula such as
             ``"u = -12*theta - 3*omega"``; the result is not worse in the model.
         reward: A known reward instead of a learned one: a formula over named columns of (s, a, s'), or a function of
             rows (states, actions, next_states).
@@ -132,7 +132,7 @@ def learn(
     Args:
         data: Transitions, or a dataset that `as_transitions` knows.
         discount: gamma, in [0, 1).
-        baseline: A controller that is there already, a policy, a function of one state or a formula such as
+        baseline: An existing controller: a policy, a function of one state or a formula such as
             ``"u = -12*theta - 3*omega"``; the result is not worse in the model (see `compare_offline`).
         reward: A known reward instead of a learned one: a formula such as ``"-(theta**2) - 0.1*u**2"`` over named
             columns of (s, a, s'), or a function of rows (states, actions, next_states).

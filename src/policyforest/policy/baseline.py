@@ -22,7 +22,7 @@ ROUNDING = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class BaselinePolicy(ActingPolicy):
-    """A controller that is already there, behind checks: its actions are finite and lie within their box.
+    """An existing controller with checks: its actions are finite and lie within their box.
 
     Args:
         law: Rows of states → rows of actions.

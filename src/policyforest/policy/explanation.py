@@ -69,7 +69,7 @@ class Explanation:
 
 
 def explain(policy: Policy, state: ArrayLike, names: Sequence[str] | None = None) -> tuple[Explanation, ...]:
-    """The leaf conditions that decided, one explanation an action dimension."""
+    """The leaf conditions that decided, one explanation per action dimension."""
     from policyforest._support.labels import labels_of
 
     dims = policy.observation_space.shape[0]

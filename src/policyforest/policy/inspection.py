@@ -31,7 +31,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class ActionRange:
-    """The least and the largest action over a box of states, one per action dimension, and states that get them."""
+    """The smallest and the largest action over a box of states, one per action dimension, and states that get them."""
 
     low: Floats
     high: Floats

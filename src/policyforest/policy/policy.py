@@ -33,7 +33,7 @@ Outside = Literal["nearest", "raise"]
 
 @dataclass(frozen=True)
 class Simplification:
-    """How far one tree moved from the forest it stands for, over states that it was not made from."""
+    """How far the actions of one tree are from those of its forest, over states that it was not made from."""
 
     max_leaves: int
     n_leaves: int
@@ -55,8 +55,8 @@ class Policy(ActingPolicy):
     """pi(s), one forest per action dimension, clipped to the action box.
 
     `act(state)` returns the action as a float64 array. A contiguous float64 array is the fast path; a float32 array, a
-    list or any other row of real numbers is converted; False and True are 0 and 1, as in Gymnasium's spaces of truths.
-    Texts, dates, complex numbers and objects are a TypeError, NaN and masked entries a ValueError. A state outside the
+    list or any other row of real numbers is converted; False and True are 0 and 1, as in Gymnasium.
+    Texts, dates, complex numbers and objects raise TypeError, NaN and masked entries ValueError. A state outside the
     box that the policy was learned on gets the answer of the outermost leaf, or an error with `outside="raise"`.
     `act_batch` and `predict` take and refuse the same.
     """
@@ -134,8 +134,8 @@ class Policy(ActingPolicy):
     def simplify(self, max_leaves: int, n_states: int = 20_000) -> Policy:
         """One tree per action dimension, of at most `max_leaves` leaves (the abstract's "single tree").
 
-        The trees are merged and pruned one after the other (Algorithms 2 and 3); `simplification` of the result tells
-        how far the action moved, on `n_states` uniform states of the box.
+        The trees are merged and pruned one after the other (Algorithms 2 and 3); `simplification` of the result
+        reports how far the actions moved, on `n_states` uniform states of the box.
         """
         limit = whole_number("max_leaves", max_leaves, at_least=1)
         if not np.isfinite(self.state_box).all():
@@ -156,8 +156,8 @@ class Policy(ActingPolicy):
         random_state: int | np.random.Generator | None = 0,
         n_jobs: int | None = 1,
     ) -> Policy:
-        """One tree per action dimension, of at most `max_leaves` leaves, grown on what the forest does: with few leaves
-        far nearer to it than `simplify`.
+        """One tree per action dimension, of at most `max_leaves` leaves, learned from the forest's actions: with few
+        leaves it is much closer to the forest than `simplify`.
 
         Args:
             samples: What the policy was learned from; needed for more than two state dimensions, where the tree is
@@ -199,7 +199,7 @@ class Policy(ActingPolicy):
         return sensitivity(self, dim, box)
 
     def explain(self, state: ArrayLike, names: Sequence[str] | None = None) -> tuple[Explanation, ...]:
-        """The leaf conditions that decided, one explanation an action; `str` of one puts it in words."""
+        """The leaf conditions that decided, one explanation per action; `str` of one puts it in words."""
         from policyforest.policy.explanation import explain
 
         return explain(self, state, names)

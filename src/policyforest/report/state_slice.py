@@ -64,7 +64,7 @@ def slice_of(
 
 
 def state_box(policy: Any) -> Floats:
-    """Rows (lo, hi): the states that a policy was learned on; those of its space where it does not tell."""
+    """Rows (lo, hi): the states that a policy was learned on; those of its space if it does not record them."""
     if hasattr(policy, "state_box"):
         box = policy.state_box
     elif hasattr(policy, "forest"):

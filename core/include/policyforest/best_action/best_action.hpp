@@ -13,12 +13,12 @@ namespace policyforest {
 
 struct BestAction {
   double value;                // F(s, action), the same bits as a prediction there
-  std::vector<double> action;  // one entry an action dimension
+  std::vector<double> action;  // one entry per action dimension
   std::vector<double> lo, hi;  // the box on which F(s, .) takes this value (linear leaves: its maximum)
 };
 
 // Exact, for any number of action dimensions: branch and bound over action boxes, with the largest leaf of
-// every subtree as the bound. `is_action[d]` tells the action inputs; `x` holds the state in the other
+// every subtree as the bound. `is_action[d]` marks the action inputs; `x` holds the state in the other
 // entries (its action entries are not read); actions range over forest.box(), which must be finite there.
 //
 // A cell is a box in which no tree changes its leaf. It is open below, as x <= v cuts it, except at the

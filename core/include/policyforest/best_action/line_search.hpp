@@ -17,7 +17,7 @@
 
 namespace policyforest {
 
-struct LineMaxima {  // one entry a state
+struct LineMaxima {  // one entry per state
   double *value, *action, *lo, *hi;
 };
 

@@ -15,7 +15,7 @@ double wrap(double x, const Period& period);
 
 class Controller {
  public:
-  // `periods` is empty or has one entry a state dimension.
+  // `periods` is empty or has one entry per state dimension.
   Controller(const std::vector<const Forest*>& forests, Box actions, std::vector<Period> periods);
 
   std::size_t n_states() const { return predictors_.front().n_inputs(); }

@@ -15,7 +15,7 @@ class Float32Controller {
  public:
   // All numbers of the forests, of the action box and of the periods must be floats already: rounding is a matter of
   // meaning (a threshold goes down, a leaf's value to the nearest), so it is done where the policy is known.
-  // `periods` is empty or has one entry a state dimension.
+  // `periods` is empty or has one entry per state dimension.
   Float32Controller(const std::vector<const Forest*>& forests, const Box& actions, const std::vector<Period>& periods);
 
   std::size_t n_states() const { return n_states_; }

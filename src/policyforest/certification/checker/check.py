@@ -45,7 +45,7 @@ MOST_SUBSTEPS = 10_000
 
 @dataclass(frozen=True)
 class CertificateCheck:
-    """Whether a certificate is right, and why it is not."""
+    """Whether a certificate holds, and the reason if it does not."""
 
     accepted: bool
     reason: str

@@ -1,4 +1,4 @@
-"""The box of the actions of a log: as it was given, as the log tells it, or the extremes of the actions."""
+"""The box of the actions of a log: as it was given, as the log declares it, or the extremes of the actions."""
 
 from __future__ import annotations
 

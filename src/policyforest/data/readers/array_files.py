@@ -172,6 +172,6 @@ def _truths(source: str, column: object, table: dict[str, Array]) -> Bools | Non
         return None
     values = table[name]
     if values.dtype.kind not in "fiub" or not np.isin(np.nan_to_num(values), (0, 1)).all():
-        raise ValueError(f"{source}: {name} holds {values.dtype} other than 0 and 1, must hold truths")
+        raise ValueError(f"{source}: {name} holds {values.dtype} other than 0 and 1, must hold booleans, or 0 and 1")
     truths: Bools = np.nan_to_num(values).astype(np.bool_)
     return truths

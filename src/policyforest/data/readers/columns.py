@@ -15,7 +15,7 @@ NEXT = "next_"
 
 @dataclass(frozen=True)
 class Columns:
-    """Which column of a log means what; what is None is found by its usual name.
+    """The meaning of the columns of a log; a field that is None is found by its usual name.
 
     A column is written ``name`` or ``name=source``: what it is called here, and where it is in the log (a column's
     header, or a topic and field of a bag). The name is what formulas use.
@@ -24,8 +24,8 @@ class Columns:
     |---|---|
     | `state`, `action` | columns; default: those called state_0, … and action_0, … |
     | `reward` | a column, or a formula over the columns' names; ``next_`` before a state's name is its next value |
-    | `terminal` | a column of truths, or a formula: the end of the task |
-    | `truncated` | a column of truths: an end of the episode that is no end of the task, such as a time limit |
+    | `terminal` | a column of true and false, or a formula: the end of the task |
+    | `truncated` | a column of true and false: an end of the episode that does not end the task, such as a time limit |
     | `episode` | a column; a new episode begins where its value changes |
     | `time` | a column with seconds, or dates and times; a new episode begins where time goes back or jumps |
     | `next_state` | columns, where the log has them; default: the state of the row after |

@@ -26,7 +26,7 @@ from policyforest.data.transitions import Transitions
 
 
 def as_transitions(dataset: Any, action_space: Box | None = None) -> Transitions:
-    """The samples of a dataset of this or another library; `action_space` where the dataset does not tell it (else the
+    """The samples of a dataset of this or another library; `action_space` where the dataset has none (else the
     extremes of its actions)."""
     if isinstance(dataset, Transitions):
         return dataset

@@ -17,7 +17,7 @@ from policyforest.data.transitions import Transitions
 
 
 class LogWarning(UserWarning):
-    """A log that can be learned from, but is perhaps not what it seems."""
+    """A log that can be learned from, but may contain a mistake."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Which files a path stands for, and the format of each: patterns and folders are opened up, no file counts twice."""
+"""Which files a path means, and the format of each: patterns and folders are expanded, no file counts twice."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def log_files(path: PathLike | Iterable[PathLike], format: str | None) -> list[t
         for name in found:
             files += [(file, format or _format(file)) for file in _opened(name)]
     if not files:
-        raise ValueError(f"path: is {shown_path(path)}, holds no logs")
+        raise ValueError(f"path: {shown_path(path)} holds no logs")
     # Two patterns may match the same file, whose samples must not count twice.
     return list({os.path.realpath(name): (name, kind) for name, kind in reversed(files)}.values())[::-1]
 
 
 def _opened(name: str) -> list[str]:
-    """A folder that is no log itself stands for the recorded episodes in it."""
+    """A folder that is not a log itself means the recorded episodes in it."""
     folder = Path(name)
     if not folder.is_dir() or is_bag(folder) or is_minari_folder(folder):
         return [name]

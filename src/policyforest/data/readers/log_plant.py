@@ -1,4 +1,4 @@
-"""What a log tells of its plant: the names of its columns, and a reward or an end that is a formula over them."""
+"""What a log contains about its plant: the names of its columns, and a reward or an end that is a formula over them."""
 
 from __future__ import annotations
 

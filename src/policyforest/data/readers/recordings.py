@@ -27,7 +27,7 @@ RECORDING_FORMAT = "policyforest recording"
 
 @dataclass(frozen=True)
 class RecordedProblem:
-    """What a recording tells about itself."""
+    """What a recording declares about itself."""
 
     states: tuple[str, ...]
     actions: tuple[str, ...]
@@ -49,7 +49,7 @@ class RecordedProblem:
 
 
 def recorded_problem(path: Path) -> RecordedProblem | None:
-    """What the bag tells, or None if it is no recording of ours."""
+    """What the bag declares, or None if it is not one of our recordings."""
     highlevel = import_extra("rosbags.highlevel", "rosbags")
     try:
         with highlevel.AnyReader([path]) as reader:

@@ -42,7 +42,7 @@ class Rows:
     observation_space: Box | None = None
     action_space: Box | None = None
     periodic: dict[str, tuple[float, float]] = field(default_factory=dict)
-    """Angles that the log itself tells of"""
+    """Angles that the log itself declares"""
     whole: bool = False
     """Whether the log itself marks where episodes end; a pause is then no end"""
 

@@ -88,7 +88,9 @@ class Ray(Executor):
         cpus = [int(node["Resources"].get("CPU", 0)) for node in _living(self._ray)]
         workers = sum(number // self.n_jobs for number in cpus)
         if not workers:
-            raise ValueError(f"n_jobs: is {self.n_jobs}, must be at most {max(cpus, default=0)}, processors of a node")
+            raise ValueError(
+                f"n_jobs: is {self.n_jobs}, must be at most {max(cpus, default=0)}, the processors of a node"
+            )
         return workers
 
     def require(self, n_bytes: int) -> None:

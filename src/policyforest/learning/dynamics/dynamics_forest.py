@@ -29,15 +29,15 @@ LARGEST = 1e70
 class DynamicsForest:
     """Learns a model from samples; `fit` returns a `DynamicsModel`.
 
-    Each output is a parametric part (none or a polynomial; angles as sine and cosine) plus a forest with linear
-    leaves of what that leaves, chosen by cross-validation with preference for the simpler one.
+    Each output is a parametric part (none or a polynomial; angles as sine and cosine) plus a forest with linear leaves
+    for its residuals, chosen by cross-validation with preference for the simpler one.
 
     Args:
         reward: A formula over named columns of (s, a, s'), or a function of rows (states, actions, next_states), that
             is used instead of a learned reward; None: what the `plant` of the samples knows.
         terminal: The same for terminal steps.
         exogenous: State dimensions that the system does not influence (set points, disturbances); None: what the
-            `plant` of the samples tells, else found.
+            `plant` of the samples names, else found.
         n_estimators: Trees of the forests of the whole model; members of the ensemble have fewer.
         random_state: The seed.
         n_jobs: Threads; the result does not depend on them.

@@ -40,7 +40,7 @@ class CommandError(ChildProcessError):
 
 
 def run_logged(command: Sequence[str], log: Path, tell: Callable[[str], None] = lambda line: None) -> None:
-    """Runs a command, appends what it writes to `log`, and tells each line."""
+    """Runs a command, appends what it writes to `log`, and reports each line."""
     last: list[str] = []
     with (
         log.open("a") as file,
