@@ -144,3 +144,10 @@ def test_a_policy_that_visits_most_of_the_data_leaves_the_model_as_it_is() -> No
     model = pf.DynamicsForest().fit(bent_samples(300))
     assert focused(model, np.random.default_rng(0).uniform(-3, 3, (200, 1))) is model
     assert focused(model, np.full((10, 1), 2.9)) is model  # too few samples are near
+
+
+def test_a_model_for_visited_states_that_predicts_them_no_better_is_not_used() -> None:
+    samples = linear_samples()  # one formula holds everywhere, and all samples say more about it than some
+    model = pf.DynamicsForest().fit(samples)
+    inside = np.quantile(np.abs(samples.states), 0.3)
+    assert focused(model, np.random.default_rng(0).uniform(-inside, inside, (200, 2))) is model

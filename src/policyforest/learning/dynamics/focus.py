@@ -3,11 +3,13 @@
 The kind of each output is chosen by the errors on all samples. Where a policy keeps to a small part of them, a complex
 kind that pays elsewhere only adds variance: near an equilibrium, an error of a few percent in a slope decides whether a
 low gain still balances. So the model is fitted again with most of the weight on samples near the visited states, and
-its kinds are chosen by these alone.
+its kinds are chosen by these alone. It replaces the other one only if it predicts held-out samples near the visited
+states better: fewer samples count in it, and where one formula holds everywhere, all of them say more.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +18,7 @@ from numpy.typing import NDArray
 
 from policyforest._support.arguments import Floats
 from policyforest.data.transitions import Transitions
-from policyforest.learning.dynamics.choice import HeldOut, choose
+from policyforest.learning.dynamics.choice import Choice, HeldOut, choose
 from policyforest.learning.dynamics.dynamics_model import DynamicsModel
 from policyforest.learning.dynamics.noise import observed_noise
 from policyforest.learning.dynamics.structure import late_but_measured
@@ -30,7 +32,8 @@ FAR = 0.02
 
 
 def focused(model: DynamicsModel, visited: Floats) -> DynamicsModel:
-    """The model with more weight on samples near the visited states; the same object where that is most of them."""
+    """The model with more weight on samples near the visited states; the same object where that is most of them, or
+    where that does not predict them better."""
     data = model.transitions
     near = _near(data, visited)
     if near.sum() < FEWEST or near.mean() > MOST:
@@ -43,10 +46,25 @@ def focused(model: DynamicsModel, visited: Floats) -> DynamicsModel:
         y = model.targets[:, j]
         how: dict[str, Any] = {"judged": judged, "shrunk": late}
         choices.append(choice if drawn else choose(inputs, y, held_out, model.seed + 2 + j, model.n_jobs, **how))
+    if not _predicts_better(choices, model.choices, near, held_out.episode):
+        return model
     spread, residuals = observed_noise(
         inputs, model.targets, choices, model.reward.choice, model.reward.rows, model.seed, model.n_jobs
     )
     return replace(model, inputs=inputs, choices=tuple(choices), spread=spread, residuals=residuals)
+
+
+def _predicts_better(
+    new: Sequence[Choice], old: Sequence[Choice], near: NDArray[np.bool_], episode: NDArray[np.int64]
+) -> bool:
+    """Whether held-out errors at the near samples are smaller by more than one standard error, all outputs together,
+    each in units of its own."""
+    gained = np.zeros(int(near.sum()))
+    for after, before in zip(new, old, strict=True):
+        squares = before.residuals[near] ** 2
+        gained += (squares - after.residuals[near] ** 2) / max(float(squares.mean()), 1e-300)
+    by_episode = np.bincount(episode[near], gained)
+    return bool(by_episode.sum() > by_episode.std() * np.sqrt(len(by_episode)))
 
 
 def _near(data: Transitions, visited: Floats) -> NDArray[np.bool_]:
