@@ -120,28 +120,30 @@ def test_bad_settings_and_starts_are_named(model: pf.DynamicsModel) -> None:
         pf.TrajectoryImprovement().improve(model, None)
 
 
-def bent_samples(n: int = 600) -> pf.Transitions:
-    """A system with the slope 0.9 near zero, which a cubic function of all samples misses."""
+def rough_samples(n: int = 600) -> pf.Transitions:
+    """A system that is smooth near zero, with the slope 0.9 there, and rough far away."""
     rng = np.random.default_rng(3)
     states, actions = rng.uniform(-3, 3, (n, 1)), rng.uniform(-1, 1, (n, 1))
-    ahead = 0.9 * np.sin(states) + 0.2 * actions + 0.05 * rng.standard_normal((n, 1))
+    ahead = np.where(np.abs(states) < 1.2, 0.9 * np.sin(states), 0.6 * np.sin(9.0 * states)) + 0.2 * actions
+    ahead = ahead + 0.05 * rng.standard_normal((n, 1))
     rewards = -(states[:, 0] ** 2)
     box = Box(-1.0, 1.0, (1,), np.float64)
     return pf.Transitions(states, actions, rewards, ahead, np.zeros(n, bool), np.arange(n), action_space=box)
 
 
 def test_a_model_for_visited_states_is_simpler_and_right_where_they_are() -> None:
-    model = pf.DynamicsForest().fit(bent_samples())
+    model = pf.DynamicsForest().fit(rough_samples())
     near = focused(model, np.random.default_rng(0).uniform(-0.4, 0.4, (200, 1)))
-    assert str(model.choices[0].kind) in ("quintic", "quintic + forest (leaf 30)")
-    assert str(near.choices[0].kind) in ("quadratic", "cubic")
+    rough, smooth = model.choices[0].kind.leaf, near.choices[0].kind.leaf
+    assert rough is not None
+    assert smooth is None or smooth > rough
     states = np.array([[-0.3], [0.0], [0.3]])
     found = near.native.step(states, np.zeros((3, 1)), None, False)[0]
-    np.testing.assert_allclose(found, 0.9 * np.sin(states), atol=0.03)
+    np.testing.assert_allclose(found, 0.9 * np.sin(states), atol=0.05)
 
 
 def test_a_policy_that_visits_most_of_the_data_leaves_the_model_as_it_is() -> None:
-    model = pf.DynamicsForest().fit(bent_samples(300))
+    model = pf.DynamicsForest().fit(rough_samples(300))
     assert focused(model, np.random.default_rng(0).uniform(-3, 3, (200, 1))) is model
     assert focused(model, np.full((10, 1), 2.9)) is model  # too few samples are near
 
