@@ -4,6 +4,9 @@ import numpy as np
 from gymnasium.spaces import Box
 
 import policyforest as pf
+from policyforest._support.tensor_files import write_tensors
+from policyforest.certification.certificate_container import content_digest, read_certificate_file
+from policyforest.certification.digests import model_digest
 
 
 def linear_policy(gains, box, limit=1.0, periodic=None):
@@ -46,3 +49,13 @@ CAR_GAINS = (-1.5, -2.0)
 def car_certificate(**more):
     settings = {"box": PLANE, "disturbance": 0.02, "tolerance": 0.02} | more
     return pf.certify(grown_policy(CAR_GAINS, PLANE), CAR, **settings)
+
+
+def resealed(path, to, change):
+    """A copy of a certificate whose text and arrays were changed by `change(content, arrays)`, with right digests."""
+    content, arrays = read_certificate_file(path)
+    arrays = {name: np.array(array) for name, array in arrays.items()}
+    change(content, arrays)
+    content["model_digest"] = model_digest(content["model"], arrays)
+    write_tensors(to, arrays, content | {"digest": content_digest(arrays, content)})
+    return to

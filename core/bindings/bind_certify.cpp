@@ -36,16 +36,18 @@ std::shared_ptr<const Forest> shared(const NativeForest* native) {
   return std::make_shared<const Forest>(native->forest);
 }
 
-// `codes` has a row (operation, a, b, c) per instruction; a forest is given with the instructions of its inputs.
+using UsedForest = std::tuple<const NativeForest*, std::vector<std::int32_t>, std::vector<bool>>;
+
+// `codes` has a row (operation, a, b, c) per instruction; a forest is given with the instructions of its inputs, and
+// which of these are angles.
 void make_program(StepProgram* self, std::size_t n_inputs, const Codes& codes, const Vector& values,
-                  const std::vector<std::pair<const NativeForest*, std::vector<std::int32_t>>>& forests,
-                  std::vector<std::int32_t> outputs) {
+                  const std::vector<UsedForest>& forests, std::vector<std::int32_t> outputs) {
   require(values.shape(0) == codes.shape(0), "values: must have one number per instruction");
   std::vector<Instruction> instructions;
   for (std::size_t i = 0; i < codes.shape(0); ++i)
     instructions.push_back({static_cast<Operation>(codes(i, 0)), codes(i, 1), codes(i, 2), codes(i, 3), values(i)});
   std::vector<ProgramForest> used;
-  for (const auto& [native, inputs] : forests) used.push_back({shared(native), inputs});
+  for (const auto& [native, inputs, angles] : forests) used.push_back({shared(native), inputs, angles});
   new (self) StepProgram(n_inputs, std::move(instructions), std::move(used), std::move(outputs));
 }
 

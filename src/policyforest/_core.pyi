@@ -103,7 +103,7 @@ class StepProgram:
         n_inputs: int,
         codes: Annotated[NDArray[numpy.int32], dict(shape=(None, 4), order="C", device="cpu", writable=False)],
         values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        forests: Sequence[tuple[Forest, Sequence[int]]],
+        forests: Sequence[tuple[Forest, Sequence[int], Sequence[bool]]],
         outputs: Sequence[int],
     ) -> None: ...
     def run(

@@ -9,6 +9,7 @@ import policyforest as pf
 from certified_loops import CAR, CAR_GAINS, LINE, PLANE, grown_policy, linear_policy
 from policies import greedy_policy
 from policyforest.certification.model_error import clopper_pearson, error_bound
+from policyforest.environments.problems.native import NativeProblem
 
 POLICY = grown_policy(CAR_GAINS, PLANE)
 NAN = float("nan")
@@ -113,8 +114,13 @@ def test_problems_without_equations_are_refused() -> None:
 
     with pytest.raises(TypeError, match="must be a problem of this library"):
         pf.certify(POLICY, gym.make("Pendulum-v1"), box=PLANE)
-    with pytest.raises(ValueError, match="Acrobot, whose equations are not available"):
-        pf.certify(POLICY, gym.make("policyforest/Acrobot-v0"), box=PLANE)
+    sides = np.array(PLANE)
+    other = NativeProblem(
+        pf.problems.DoubleIntegrator().system, start=[0.0, 0.0], state_limits=sides, observation_limits=sides,
+        action_limits=[[-1.0, 1.0]],
+    )  # fmt: skip
+    with pytest.raises(ValueError, match="NativeProblem, whose equations are not available"):
+        pf.certify(POLICY, other, box=PLANE)
 
 
 def test_the_share_of_steps_has_the_confidence_of_clopper_and_pearson() -> None:

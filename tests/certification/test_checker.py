@@ -10,12 +10,10 @@ import numpy as np
 import pytest
 
 import policyforest as pf
-from certified_loops import CAR, CAR_GAINS, LINE, PLANE, car_certificate, grown_policy, linear_policy
-from policyforest._support.tensor_files import write_tensors
-from policyforest.certification.certificate_files import content_digest, load_certificate, read_certificate_file
+from certified_loops import CAR, CAR_GAINS, LINE, PLANE, car_certificate, grown_policy, linear_policy, resealed
+from policyforest.certification.certificate_files import load_certificate
 from policyforest.certification.checker.cover import all_covered
 from policyforest.certification.checker.trees import forest_bounds
-from policyforest.certification.digests import model_digest
 from policyforest.certification.model_error import ErrorClause
 from tampering import with_number, with_text
 
@@ -199,16 +197,6 @@ def test_the_checker_imports_nothing_of_the_search() -> None:
                 assert "_core" not in name, (path, name)
 
 
-def _resealed(path: Path, to: Path, change: Callable[[dict[str, Any], dict[str, Any]], None]) -> Path:
-    """A copy whose text and arrays were changed, with right digests."""
-    content, arrays = read_certificate_file(path)
-    arrays = {name: np.array(array) for name, array in arrays.items()}
-    change(content, arrays)
-    content["model_digest"] = model_digest(content["model"], arrays)
-    write_tensors(to, arrays, content | {"digest": content_digest(arrays, content)})
-    return to
-
-
 def _zero_turn(content: dict[str, Any], arrays: dict[str, Any]) -> None:
     content["model"]["equations"]["angles"] = {"p": [0.0, 0.0]}
 
@@ -248,7 +236,7 @@ def _half_a_clause(content: dict[str, Any], arrays: dict[str, Any]) -> None:
 def test_hostile_files_with_right_digests_are_rejected(
     change: Callable[[dict[str, Any], dict[str, Any]], None], saved: Path, tmp_path: Path
 ) -> None:
-    assert not pf.check_certificate(_resealed(saved, tmp_path / "hostile.pfcert", change), POLICY)
+    assert not pf.check_certificate(resealed(saved, tmp_path / "hostile.pfcert", change), POLICY)
 
 
 def test_trees_whose_nodes_are_out_of_order_are_refused() -> None:

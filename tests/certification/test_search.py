@@ -135,7 +135,23 @@ def test_limits_end_the_search_with_what_is_proved() -> None:
     few = car_certificate(max_cells=1000, tolerance=0.0)
     assert 0 < few.share < car_certificate().share
     assert few.rest.reason.endswith("max_cells was reached")
-    assert not car_certificate(max_seconds=0.0)
+    none = car_certificate(max_seconds=0.0)
+    assert not none
+    assert none.rest.undecided == 1.0
+    assert none.rest.reason == "the search ended before its first round; max_seconds was reached"
+
+
+def test_the_reason_of_an_empty_set_claims_no_more_than_was_tried() -> None:
+    """Positive states are driven out, negative ones stay where they are: no cell is proved, and not all leave."""
+    line = linear_policy([0.0], LINE)
+    some = pf.certify(line, pf.Equations({"x": "x + 0.5*max(x, 0) + 0*u"}, ("u",)), box=LINE, max_cells=200)
+    every = pf.certify(line, pf.Equations({"x": "x + 0.7 + 0*u"}, ("u",)), box=LINE)
+    assert not some
+    assert not every
+    assert some.rest.counterexample is not None
+    assert some.rest.counterexample[0] > 0
+    assert "every state" not in some.rest.reason
+    assert "every state near the middle of the start box that was tried can be driven out" in every.rest.reason
 
 
 @pytest.mark.parametrize("precision", ["float64", "float32", "int16"])
@@ -151,7 +167,7 @@ def test_a_policy_is_certified_in_the_arithmetic_it_runs_in(precision: str) -> N
 def test_the_benchmark_problems_step_like_their_formulas() -> None:
     from policyforest.certification.problem_equations import problem_equations
     from policyforest.certification.step_compiler import compile_equations
-    from policyforest.environments.problems import CarOnTheHill, CartPoleSwingUp, InvertedPendulum, SwingUp
+    from policyforest.environments.problems import Acrobot, CarOnTheHill, CartPoleSwingUp, InvertedPendulum, SwingUp
 
     rng = np.random.default_rng(0)
     for problem in (
@@ -160,8 +176,11 @@ def test_the_benchmark_problems_step_like_their_formulas() -> None:
         CarOnTheHill(),
         SwingUp(),
         CartPoleSwingUp(),
+        Acrobot(),
     ):
         limits = np.array(problem.state_limits)
+        if isinstance(problem, Acrobot):
+            limits[2:] *= 0.2  # its speeds are clipped at their limits, which the formulas leave out
         states = limits[:, 0] + rng.random((50, len(limits))) * (limits[:, 1] - limits[:, 0])
         low, high = problem.action_space.low, problem.action_space.high
         actions = low + rng.random((50, 1)) * (high - low)

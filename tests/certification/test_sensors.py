@@ -7,6 +7,13 @@ import pytest
 from gymnasium.spaces import Box
 
 import policyforest as pf
+import policyforest._core as _core
+from certified_loops import LINE, linear_policy
+from policyforest.certification.certified_policy import native_policy
+from policyforest.certification.checker.forms import unknown
+from policyforest.certification.checker.successors import RunningPolicy
+from policyforest.certification.step_compiler import compile_equations
+from policyforest.export.int16 import quantise
 
 PI = float(np.pi)
 READS = {"c": "cos(theta)", "s": "sin(theta)", "omega": "omega"}
@@ -126,3 +133,19 @@ def test_sensors_are_stored_in_files() -> None:
     again = pf.Equations.from_settings(PENDULUM.settings())
     assert again == PENDULUM
     assert "sensors" not in pf.Equations({"x": "x + u"}, ("u",)).settings()
+
+
+def test_a_16_bit_policy_reads_no_further_than_its_box() -> None:
+    """A sensor may read more than the policy knows; all of that is the outermost cell, whose action does not follow."""
+    policy, cell = linear_policy([1.0], LINE, 2.0), np.array([[1.1, 1.2]])
+    (action,) = quantise(policy).act_batch([[1.15]])[0]
+    assert action == pytest.approx(1.0, abs=1e-4)
+    still = compile_equations(pf.Equations({"x": "x + 0*u"}, ("u",)))
+    wide = np.array([[-9.0, 9.0]])
+    loop = _core.ClosedLoop(native_policy(policy, "int16"), still, np.empty((0, 2)), [0.0], [0.0], wide, [], 1)
+    ((low, high),) = loop.action_ranges(cell)
+    assert low <= action <= high < 1.01
+    form = unknown(np.array([1.15]), np.array([0.051]), 0, 1)
+    (bound,) = RunningPolicy.of(policy, "int16").bound([form], cell[:, :1], cell[:, 1:], 1)
+    low, high = (side[0] for side in bound.range())
+    assert low <= action <= high < 1.01

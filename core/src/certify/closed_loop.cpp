@@ -130,6 +130,12 @@ void ClosedLoop::compare_one(const AffineArithmetic& on, std::size_t d, double l
     double* form = room.forms.data() + d * on.width();
     const double first = policy_.low[d], scale = policy_.scale[d];
     const double far = std::max({std::abs(low), std::abs(high), std::abs(first)});
+    // Outside of the box the cell is that of its side, and does not follow the state.
+    if (scale > 0.0 && !(low >= first - 0x1p-22 * far && high <= first + 65536.0 / scale + 0x1p-22 * far)) {
+      room.spare.resize(on.width());
+      on.clip(form, first, first + 65536.0 / scale, room.spare.data());
+      on.copy(room.spare.data(), form);
+    }
     on.shift(form, -first, form);
     on.scale(form, scale, form);
     on.shift(form, -32768.5, form);

@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "policyforest/policy/controller.hpp"
+
 namespace policyforest {
 
 namespace {
@@ -26,6 +28,17 @@ double wrapped(double x) {
 int truth(Interval x) {
   if (x.lo > 0.0 || x.hi < 0.0) return 1;
   return x.lo == 0.0 && x.hi == 0.0 ? 0 : -1;
+}
+
+// An angle moved by whole turns into the period; any of its angles where the end of the period is inside.
+void turn(const AffineArithmetic& on, const double* x, Interval period, double* z) {
+  const Interval a = on.range(x);
+  if (a.lo >= period.lo && a.hi <= period.hi) return on.copy(x, z);
+  const double length = period.hi - period.lo, moved = length * std::floor((a.lo / 2 + a.hi / 2 - period.lo) / length);
+  const double slip = 0x1p-49 * (std::abs(a.lo) + std::abs(a.hi) + std::abs(period.lo) + std::abs(period.hi));
+  if (!(a.lo >= period.lo + moved - slip && a.hi <= period.hi + moved + slip)) return on.interval(period, z);
+  on.shift(x, -moved, z);
+  on.widen(z, 2.0 * slip);
 }
 
 }  // namespace
@@ -49,6 +62,7 @@ StepProgram::StepProgram(std::size_t n_inputs, std::vector<Instruction> instruct
       require(step.a >= 0 && at(step.a) < forests_.size(), "a forest is not there");
       const ProgramForest& used = forests_[at(step.a)];
       require(used.forest && used.inputs.size() == used.forest->n_inputs(), "a forest has other inputs");
+      require(used.angles.size() == used.inputs.size(), "a forest must know which of its inputs are angles");
       for (const std::int32_t input : used.inputs) require(earlier(input, i), "a forest reads a later result");
     } else {
       for (const std::int32_t read : {step.a, step.b, step.c}) require(earlier(read, i), "a later result is read");
@@ -168,6 +182,11 @@ void StepProgram::bound_forest(const AffineArithmetic& on, const ProgramForest& 
   for (std::size_t d = 0; d < n; ++d) {
     const double* x = room.forms.data() + at(used.inputs[d]) * on.width();
     if (!on.bounded(x)) return on.unbounded(z);
+    if (used.angles[d]) {
+      // The room of the instruction itself holds the angle for a moment.
+      turn(on, x, {forest.box().lo[d], forest.box().hi[d]}, z);
+      x = z;
+    }
     on.clip(x, forest.box().lo[d], forest.box().hi[d], clipped + d * on.width());
     const Interval range = on.range(clipped + d * on.width());
     room.sides[d] = std::nextafter(std::max(range.lo, forest.box().lo[d]), -HUGE_VAL);
@@ -276,8 +295,10 @@ void StepProgram::run_forest(const ProgramForest& used, std::size_t n, const dou
   const Box& box = used.forest->box();
   std::vector<double> row(used.inputs.size());
   for (std::size_t r = 0; r < n; ++r) {
-    for (std::size_t d = 0; d < row.size(); ++d)
-      row[d] = std::clamp(values[at(used.inputs[d]) * n + r], box.lo[d], box.hi[d]);
+    for (std::size_t d = 0; d < row.size(); ++d) {
+      const double x = values[at(used.inputs[d]) * n + r];
+      row[d] = std::clamp(used.angles[d] ? wrap(x, {box.lo[d], box.hi[d]}) : x, box.lo[d], box.hi[d]);
+    }
     z[r] = used.forest->predict(row.data());
   }
 }

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from policyforest._support.arguments import Floats, box_array, finite_array
 from policyforest.certification.certified_model import CertifiedModel
 from policyforest.certification.certified_policy import PolicyPrecision
+from policyforest.certification.modest_numbers import percent
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class Certificate:
 
     def __repr__(self) -> str:
         return (
-            f"Certificate({len(self.cells)} cells, {100 * self.share:.2f}% of the box, {self.precision} policy on "
+            f"Certificate({len(self.cells)} cells, {percent(self.share)} of the box, {self.precision} policy on "
             f"{self.model.kind}, {self.steps} control steps per move)"
         )
 

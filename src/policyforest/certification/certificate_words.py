@@ -6,6 +6,7 @@ from typing import Any
 
 from policyforest._support.arguments import Floats
 from policyforest.certification.certificate import Certificate
+from policyforest.certification.modest_numbers import at_least, at_most
 
 
 def statement(certificate: Certificate) -> str:
@@ -22,7 +23,8 @@ def _staying(certificate: Certificate) -> str:
     elif len(model.disturbance):
         names = model.equations.disturbances if model.equations is not None else ()
         pairs = zip(names, model.disturbance.tolist(), strict=True)
-        who = f"every trajectory with {', '.join(f'{name} in [{lo:.6g}, {hi:.6g}]' for name, (lo, hi) in pairs)}"
+        ranges = [f"{name} in [{at_least(lo)}, {at_most(hi)}]" for name, (lo, hi) in pairs]
+        who = f"every trajectory with {', '.join(ranges)}"
     where = "stays in the set for ever"
     if certificate.target is not None:
         where = "stays in the box for ever"
@@ -96,10 +98,10 @@ def summary(certificate: Certificate) -> dict[str, Any]:
 
 
 def box_words(names: tuple[str, ...], box: Floats) -> str:
-    """A box as text: ``theta in [-0.1, 0.1], omega in [-0.3, 0.3]``."""
+    """A box as text, rounded outwards: ``theta in [-0.1, 0.1], omega in [-0.3, 0.3]``."""
     pairs = zip(names, box.tolist(), strict=True)
-    return ", ".join(f"{name} in [{lo:.6g}, {hi:.6g}]" for name, (lo, hi) in pairs)
+    return ", ".join(f"{name} in [{at_most(lo)}, {at_least(hi)}]" for name, (lo, hi) in pairs)
 
 
 def _plus_minus(names: tuple[str, ...], error: Floats) -> str:
-    return ", ".join(f"{name} ± {bound:.6g}" for name, bound in zip(names, error.tolist(), strict=True))
+    return ", ".join(f"{name} ± {at_most(bound)}" for name, bound in zip(names, error.tolist(), strict=True))

@@ -41,6 +41,8 @@ class CertifiedModel:
     clause: ErrorClause | None = None
     state_names: tuple[str, ...] = ()
     action_names: tuple[str, ...] = ()
+    held_out_errors: Floats | None = None
+    """Errors of the held-out steps, where there are any: not part of files, so that None is what they load"""
 
     @property
     def kind(self) -> str:
@@ -89,12 +91,10 @@ class CertifiedModel:
 
     def settings(self) -> dict[str, Any]:
         """Plain data, for files."""
-        return {
-            "kind": self.kind,
-            "equations": None if self.equations is None else self.equations.settings(),
-            "state_names": list(self.state_names),
-            "action_names": list(self.action_names),
-        }
+        if self.equations is not None:
+            return self.equations.model_settings()
+        names = {"state_names": list(self.state_names), "action_names": list(self.action_names)}
+        return {"kind": self.kind, "equations": None, **names}
 
     def digest(self) -> str:
         """SHA-256 of all numbers and formulas of the system."""
@@ -150,7 +150,7 @@ def _learned(
         bound = error_bound(errors, typical, coverage)
     clause = None if errors is None else error_clause(errors, bound)
     names = step.state_names(plant.state_names)
-    return CertifiedModel(None, step, np.empty((0, 2)), bound, clause, names, plant.action_names)
+    return CertifiedModel(None, step, np.empty((0, 2)), bound, clause, names, plant.action_names, errors)
 
 
 def _split(data: Transitions, seed: int) -> tuple[Transitions, Transitions]:

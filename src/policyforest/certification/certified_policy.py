@@ -17,6 +17,8 @@ PolicyPrecision = Literal["float64", "float32", "int16"]
 
 def policy_to_certify(policy: Any, precision: str | None) -> tuple[Policy, PolicyPrecision]:
     """The policy in double precision and what it runs in; others than forests are refused."""
+    if getattr(policy, "signals", None) is not None:
+        raise ValueError("policy: has signals (history or actuators), which no certificate covers")
     if isinstance(policy, Float32Policy):
         if precision not in (None, "float32"):
             raise ValueError(f"precision: is {precision!r}, must be 'float32' for a policy in float32")
@@ -24,8 +26,6 @@ def policy_to_certify(policy: Any, precision: str | None) -> tuple[Policy, Polic
     if not isinstance(policy, Policy):
         kind = getattr(policy, "kind", type(policy).__name__)
         raise TypeError(f"policy: is of the kind {kind!r}, must be a policy of forests")
-    if policy.signals is not None:
-        raise ValueError("policy: has signals (history or actuators), which no certificate covers")
     allowed = one_of("precision", precision or "float64", ("float64", "float32", "int16"))
     return policy, cast(PolicyPrecision, allowed)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,8 @@ def unproved_states(
 ) -> UnprovedStates:
     """What is known of the cells that are not proved; `shares` are those undecided and ruled out."""
     n = len(task.box)
+    if len(cells) == 0:
+        return UnprovedStates(1.0, 0.0, None, f"the search ended before its first round; {stopped}")
     proved, rest = status[:, 1] >= 0, status[:, 1] < 0
     if not rest.any():
         return UnprovedStates(*shares, None, "all of the start box is proved")
@@ -46,11 +48,11 @@ def unproved_states(
     )
     if left is None:
         return UnprovedStates(*shares, cell, reason)
-    return UnprovedStates(*shares, cell, reason, tuple(left[0].tolist()), left[1])
+    return UnprovedStates(*shares, cell, reason, tuple(left.state.tolist()), left.steps)
 
 
-def _reason(ruled_out: bool, bounded: bool, some: bool, left: Any, stopped: str) -> str:
-    if not some and left is not None:
+def _reason(ruled_out: bool, bounded: bool, some: bool, left: Leaving | None, stopped: str) -> str:
+    if not some and left is not None and left.all_do:
         first = "every state near the middle of the start box that was tried can be driven out of the box"
     elif ruled_out:
         first = "from the nearest cell that is not proved a disturbance takes every state out of the set"
@@ -61,17 +63,23 @@ def _reason(ruled_out: bool, bounded: bool, some: bool, left: Any, stopped: str)
     return f"{first}; {stopped}" if stopped else first
 
 
-def _leaving(task: CertificationTask, acting: Any, states: Floats) -> tuple[Floats, int] | None:
-    """The first of some states from which a trajectory leaves the box, and after how many steps.
+class Leaving(NamedTuple):
+    """A state from which a trajectory leaves the box, after so many steps, and whether one does from all tried."""
+
+    state: Floats
+    steps: int
+    all_do: bool
+
+
+def _leaving(task: CertificationTask, acting: Any, states: Floats) -> Leaving | None:
+    """The first of some states from which a trajectory leaves the box.
 
     Disturbances and model errors are held at one end, then at the other, then drawn from both ends."""
-    best: tuple[int, int] | None = None
-    for way in (-1.0, 1.0, 0.0):
-        steps = _steps_inside(task, acting, states, way)
-        gone = np.flatnonzero(steps <= TRIED_STEPS)
-        if len(gone) and (best is None or gone[0] < best[0]):
-            best = int(gone[0]), int(steps[gone[0]])
-    return None if best is None else (states[best[0]], best[1])
+    steps = np.min([_steps_inside(task, acting, states, way) for way in (-1.0, 1.0, 0.0)], axis=0)
+    gone = np.flatnonzero(steps <= TRIED_STEPS)
+    if len(gone) == 0:
+        return None
+    return Leaving(states[gone[0]], int(steps[gone[0]]), len(gone) == len(states))
 
 
 def _steps_inside(task: CertificationTask, acting: Any, states: Floats, way: float) -> Floats:

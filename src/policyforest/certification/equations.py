@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 
 from policyforest._support.arguments import Floats, one_of, real_number, whole_number
-from policyforest._support.formulas import Expression
+from policyforest._support.formulas import CONSTANTS, Expression
 
 Method = Literal["map", "euler", "runge-kutta"]
 
@@ -57,8 +57,8 @@ class Equations:
         if not isinstance(self.formulas, Mapping) or not self.formulas:
             raise ValueError(f"formulas: is {self.formulas!r}, must have a formula for each state")
         names = [*self.formulas, *self.actions, *self.disturbances, *self.parameters]
-        if len(set(names)) != len(names):
-            raise ValueError(f"formulas: the names {names} must differ from each other")
+        if len(set(names)) != len(names) or CONSTANTS.keys() & set(names):
+            raise ValueError(f"formulas: the names {names} must differ from each other and from {', '.join(CONSTANTS)}")
         _require_formulas("formulas", self.formulas, names)
         _require_formulas("sensors", self.sensors, [*self.formulas, *self.parameters])
         for state, (low, high) in self.angles.items():
@@ -89,6 +89,11 @@ class Equations:
             "angles": {name: [float(low), float(high)] for name, (low, high) in self.angles.items()},
             "parameters": {name: float(value) for name, value in self.parameters.items()},
         } | ({"sensors": dict(self.sensors)} if self.sensors else {})
+
+    def model_settings(self) -> dict[str, Any]:
+        """What a certificate holds of these equations as its model."""
+        names = {"state_names": list(self.states), "action_names": list(self.actions)}
+        return {"kind": "equations", "equations": self.settings(), **names}
 
     @classmethod
     def from_settings(cls, content: Any) -> Equations:

@@ -178,6 +178,7 @@ class LearnedStep:
         seen = self._read(compiler)
         rows = [seen[d] for d in self.inputs]
         rows += [compiler.input(self.n_states + j) for j in range(self.n_actions)]
+        angles = [bool(turn) for turn in self.table[:, 2]]
         linear = [compiler.number(1.0)]
         for row, (centre, scale, turn, _, _) in zip(rows, self.table.tolist(), strict=True):
             if turn == 0.0:
@@ -193,7 +194,7 @@ class LearnedStep:
             for value, term in zip(coefficients.tolist(), phi, strict=False):
                 change = compiler.added(change, term, value)
             if forest is not None:
-                change = compiler.emit("add", change, compiler.forest(forest, rows))
+                change = compiler.emit("add", change, compiler.forest(forest, rows, angles))
             changes.append(change)
         # The model's own angle is that of (second, first) dimension: it runs the other way if the first is the cosine.
         for circle, k in zip(self.circles, range(len(changes) - len(self.circles), len(changes)), strict=True):

@@ -16,6 +16,7 @@ import numpy as np
 from policyforest._support.angles import difference
 from policyforest._support.arguments import Floats, finite_array, real_number
 from policyforest.certification.learned_step import LearnedStep
+from policyforest.certification.modest_numbers import percent
 from policyforest.data.transitions import Transitions
 
 CONFIDENCE = 0.99
@@ -36,7 +37,7 @@ class ErrorClause:
         """The clause of the certificate."""
         return (
             f"on held-out data {self.within:,} of {self.steps:,} steps did "
-            f"(at least {100 * self.share:.2f}% with {100 * self.confidence:g}% confidence, for independent steps)"
+            f"(at least {percent(self.share)} with {100 * self.confidence:g}% confidence, for independent steps)"
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from policyforest.certification.equations import Equations
+from policyforest.environments.problems.acrobot import Acrobot
 from policyforest.environments.problems.car_on_the_hill import CarOnTheHill
 from policyforest.environments.problems.cart_pole import CartPoleSwingUp
 from policyforest.environments.problems.double_integrator import DoubleIntegrator
@@ -31,6 +32,8 @@ def problem_equations(problem: NativeProblem) -> Equations:
             return _swing_up()
         case CartPoleSwingUp():
             return _cart_pole(problem)
+        case Acrobot():
+            return _acrobot()
     raise ValueError(f"model: is {type(problem).__name__}, whose equations are not available as formulas")
 
 
@@ -78,3 +81,13 @@ def _cart_pole(problem: CartPoleSwingUp) -> Equations:
     }
     parameters = {"m": 0.5, "mass": 1.0, "l": 0.5, "m_l": 0.25, "g": 9.81, "b": float(problem.friction)}
     return Equations(formulas, ("u",), (), "runge-kutta", 2.5e-3, 20, angles={"theta": TURN}, parameters=parameters)
+
+
+def _acrobot() -> Equations:
+    """Without the clipping of the speeds at the sides of all boxes: a state that would be clipped has left its box."""
+    d1, d2, phi2 = "(3.5 + cos(theta2))", "(1.25 + 0.5*cos(theta2))", "(0.5*g*sin(theta1 + theta2))"
+    phi1 = f"(1.5*g*sin(theta1) + {phi2} - 0.5*(omega2**2 + 2*omega1*omega2)*sin(theta2))"
+    lower = f"((tau + {d2}/{d1}*{phi1} - 0.5*omega1**2*sin(theta2) - {phi2})/(1.25 - {d2}**2/{d1}))"
+    formulas = {"theta1": "omega1", "theta2": "omega2", "omega1": f"-({d2}*{lower} + {phi1})/{d1}", "omega2": lower}
+    angles = {"theta1": TURN, "theta2": TURN}
+    return Equations(formulas, ("tau",), (), "runge-kutta", 0.2, angles=angles, parameters={"g": 9.8})

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 import policyforest._core as _core
 from policyforest._support.arguments import Floats, box_array, real_number, threads, whole_number
 from policyforest._support.version import __version__
+from policyforest.certification.angle_checks import require_angles
 from policyforest.certification.certificate import Certificate
 from policyforest.certification.certified_model import CertifiedModel, model_to_certify, require_samples
 from policyforest.certification.certified_policy import (
@@ -132,12 +133,10 @@ def _task(
         if aim is None:
             raise ValueError(f"horizon: is {horizon}, must be left out without a target")
         whole_number("horizon", horizon, at_least=1, at_most=10_000_000)
-    for d, (low, high) in model.periodic.items():
-        if begin[d, 1] - begin[d, 0] > (high - low) * (1 + 1e-12):
-            raise ValueError(f"box: dimension {d} is {begin[d].tolist()}, must be at most one turn of {high - low:.6g}")
     number = None if steps is None else whole_number("steps", steps, at_least=1, at_most=1000)
     program = model.program()
     moves = number or steps_per_move(policy, program, model, begin)
+    require_angles(policy, model, program, box, begin, moves)
     return CertificationTask(policy, precision, model, program, box, begin, aim, horizon, moves)
 
 
@@ -233,6 +232,7 @@ class CertificationTask:
         cells, successors, status = native.cells()
         proved: NDArray[np.bool_] = status[:, 1] >= 0
         stopped = "max_cells was reached" if native.exhausted else "max_seconds was reached" if late else ""
+        stopped = "it was interrupted" if interrupted else stopped
         shares = self._share(cells[status[:, 0] == 0]), self._share(cells[status[:, 0] == 2])
         rest = unproved_states(
             self, acting_policy(self.policy, self.precision), cells, successors, status, shares, stopped

@@ -13,6 +13,7 @@ from policyforest._support.spaces import bounds
 from policyforest.certification.certificate import Certificate
 from policyforest.certification.certified_policy import acting_policy
 from policyforest.certification.counterexamples import task_step
+from policyforest.certification.modest_numbers import percent
 from policyforest.report.canvas import GREEN, INK, ORANGE, panels, png_bytes, styled
 from policyforest.report.page import heading, paragraph, picture
 
@@ -57,7 +58,7 @@ def certificate_figure(
             axes.plot(*way[0, list(pair)], "o", color=INK, ms=3)
         _draw_rest(axes, certificate, pair)
     where = "box" if np.array_equal(certificate.start, certificate.box) else "start box"
-    share = f"{100 * certificate.share:.1f}% of the {where} is certified ({len(certificate.cells):,} cells)"
+    share = f"{percent(certificate.share, 1)} of the {where} is certified ({len(certificate.cells):,} cells)"
     figure.suptitle(share, x=0.01, ha="left", fontsize=9)
     return figure
 

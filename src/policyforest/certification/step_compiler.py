@@ -35,7 +35,7 @@ class StepCompiler:
         self._codes: list[tuple[int, int, int, int]] = []
         self._values: list[float] = []
         self._known: dict[tuple[tuple[int, int, int, int], float], int] = {}
-        self._forests: list[tuple[Forest, list[int]]] = []
+        self._forests: list[tuple[Forest, list[int], list[bool]]] = []
 
     def __len__(self) -> int:
         return len(self._codes)
@@ -56,9 +56,9 @@ class StepCompiler:
     def input(self, i: int) -> int:
         return self.emit("input", i)
 
-    def forest(self, forest: Forest, inputs: Sequence[int]) -> int:
-        """What a forest predicts, its inputs clipped to its box."""
-        self._forests.append((forest, list(inputs)))
+    def forest(self, forest: Forest, inputs: Sequence[int], angles: Sequence[bool]) -> int:
+        """What a forest predicts, its inputs clipped to its box; angles are moved to it by whole turns."""
+        self._forests.append((forest, list(inputs), list(angles)))
         return self.emit("forest", len(self._forests) - 1)
 
     def scaled(self, x: int, factor: float) -> int:
@@ -70,7 +70,7 @@ class StepCompiler:
 
     def program(self, outputs: Sequence[int]) -> _core.StepProgram:
         codes = np.array(self._codes, dtype=np.int32).reshape(-1, 4)
-        forests = [(forest._native, inputs) for forest, inputs in self._forests]
+        forests = [(forest._native, inputs, angles) for forest, inputs, angles in self._forests]
         return _core.StepProgram(self.n_inputs, codes, np.array(self._values), forests, list(outputs))
 
     def formula(self, node: ast.expr, names: Mapping[str, int]) -> int:

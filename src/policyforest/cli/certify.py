@@ -12,11 +12,13 @@ import typer
 
 from policyforest._support.arguments import Floats
 from policyforest.certification.certificate import Certificate
+from policyforest.certification.certificate_files import load_certificate
 from policyforest.certification.certificate_words import box_words
 from policyforest.certification.certified_model import CertifiedModel, model_to_certify
 from policyforest.certification.certified_policy import known_box
 from policyforest.certification.checker.check import check_certificate
 from policyforest.certification.equations import Equations
+from policyforest.certification.modest_numbers import percent
 from policyforest.certification.search import SearchRound
 from policyforest.certification.search import certify as search
 from policyforest.cli.evaluate import PolicyFile
@@ -206,7 +208,7 @@ def certificate_lines(found: Certificate, report: dict[str, Any]) -> dict[str, s
     lines = {"proved": report["statement"]}
     if found:
         where = "the box" if np.array_equal(found.start, found.box) else "the start box"
-        lines["set"] = f"{len(found.cells):,} cells, {100 * found.share:.2f}% of {where}"
+        lines["set"] = f"{len(found.cells):,} cells, {percent(found.share)} of {where}"
     lines["box"] = box_words(names, found.box)
     if not np.array_equal(found.start, found.box):
         lines["start"] = box_words(names, found.start)
@@ -225,13 +227,14 @@ def certificate_lines(found: Certificate, report: dict[str, Any]) -> dict[str, s
 def _check(path: Path, policy: Any, file: Path, model: CertifiedModel | None, json: bool) -> None:
     result = check_certificate(file, policy, model)
     words = "accepted" if result else "rejected"
+    proved = load_certificate(file).statement() if result else None
     if json:
         about = {"policy": str(path), "certificate": str(file), "accepted": result.accepted, "reason": result.reason}
-        print_json(about | {"cells": result.cells, "model_compared": model is not None})
+        print_json(about | {"cells": result.cells, "model_compared": model is not None, "statement": proved})
     else:
         lines = {words: result.reason}
-        if result:
-            lines["cells"] = f"{result.cells:,}"
+        if proved is not None:
+            lines |= {"cells": f"{result.cells:,}", "proved": proved}
         print_pairs(f"{file} for {path}", lines)
     if model is None and result:
         note("the model in the file was used; give --problem, --equations or --data to compare it with yours")

@@ -52,10 +52,12 @@ struct Instruction {
   double value;          // kConstant: the number; kPower: the exponent
 };
 
-// A forest within a program: its inputs are clipped to the forest's box first.
+// A forest within a program: its inputs are clipped to the forest's box first. The box of an angle is its turn, and an
+// angle is moved into it by whole turns.
 struct ProgramForest {
   std::shared_ptr<const Forest> forest;
   std::vector<std::int32_t> inputs;
+  std::vector<bool> angles;
 };
 
 class StepProgram {

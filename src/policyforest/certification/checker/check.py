@@ -2,11 +2,11 @@
 
 It needs the policy, the model and the file, and takes nothing from the search on trust:
 
-1. the file is undamaged, and its digests are those of the policy and the model;
+1. the file is undamaged, its digests are those of the policy and the model, and its angles are angles for both;
 2. for each cell, this module's own bound of where a move takes it lies within the successor in the file;
 3. the successor of a cell of rank 0 is covered by cells of rank 0, that of rank r > 0 by cells of rank at most r - 1;
-4. all cells lie in the start box, those of rank 0 in the target if there is one, and no state leaves the box between
-   moves;
+4. no two cells overlap, all lie in the start box, those of rank 0 in the target if there is one, and no state leaves
+   the box between moves;
 5. the share of steps that a model's clause states has the confidence that it states.
 """
 
@@ -21,9 +21,13 @@ from typing import Any
 import numpy as np
 
 from policyforest._support.arguments import Array, Floats
-from policyforest.certification.certificate_files import read_certificate_file
-from policyforest.certification.checker.cover import all_covered
+from policyforest.certification.certificate_container import read_certificate_file
+from policyforest.certification.checker.angles import TurnedLoop
+from policyforest.certification.checker.cover import all_covered, disjoint
 from policyforest.certification.checker.forms import AffineForm, own_error, unknown
+from policyforest.certification.checker.identity import require_clause, require_model, require_policy
+from policyforest.certification.checker.rejection import RejectedError, require
+from policyforest.certification.checker.shapes import require_shapes
 from policyforest.certification.checker.successors import (
     RunningPolicy,
     read_of_equations,
@@ -32,15 +36,12 @@ from policyforest.certification.checker.successors import (
     step_of_equations,
     step_of_model,
 )
-from policyforest.certification.digests import model_digest, policy_digest
+from policyforest.certification.equations import Equations
 from policyforest.policy.float32_policy import Float32Policy
 from policyforest.policy.policy import Policy
 
 # Cells that are bounded at once: more take more memory.
 BLOCK = 4096
-# Held-out steps that a clause may count.
-MOST_STEPS = 10_000_000
-MOST_SUBSTEPS = 10_000
 
 
 @dataclass(frozen=True)
@@ -55,45 +56,33 @@ class CertificateCheck:
         return self.accepted
 
 
-class _RejectedError(Exception):
-    pass
-
-
 def check_certificate(path: str | os.PathLike[str], policy: Any, model: Any = None) -> CertificateCheck:
     """Checks a certificate file against a policy and, if given, the model that it must be about.
 
     Args:
         path: A ``.pfcert`` file.
         policy: The policy that runs.
-        model: Anything with a `digest()`, such as the `model` of a certificate; None: the model in the file.
+        model: `Equations`, or the `model` of a certificate, whose disturbances and held-out steps are compared too;
+            None: the model in the file.
     """
+    if not (model is None or isinstance(model, Equations) or hasattr(model, "held_out_errors")):
+        raise TypeError(f"model: is {model!r}, must be Equations or the model of a certificate")
     try:
         content, arrays = read_certificate_file(path)
     except ValueError as error:
         return CertificateCheck(False, str(error))
     try:
-        _check_identity(content, arrays, policy, model)
-        checked = _Checked(content, arrays, policy.rounded if isinstance(policy, Float32Policy) else policy)
-        checked.check()
-    except _RejectedError as error:
+        plain = policy.rounded if isinstance(policy, Float32Policy) else policy
+        require_policy(content, plain)
+        require_model(content, arrays, model)
+        require_clause(content["clause"])
+        require_shapes(content, arrays, plain)
+        _Checked(content, arrays, plain).check()
+    except RejectedError as error:
         return CertificateCheck(False, str(error))
     except (KeyError, TypeError, ValueError, IndexError, OverflowError, RecursionError) as error:
         return CertificateCheck(False, f"the file does not describe a certificate: {error}")
     return CertificateCheck(True, "every cell goes where the certificate says", len(arrays["cells"]))
-
-
-def _require(holds: Any, what: str) -> None:
-    if not holds:
-        raise _RejectedError(what)
-
-
-def _check_identity(content: Mapping[str, Any], arrays: Mapping[str, Array], policy: Any, model: Any) -> None:
-    plain = policy.rounded if isinstance(policy, Float32Policy) else policy
-    _require(isinstance(plain, Policy), f"the policy is a {type(policy).__name__}, must be a policy of forests")
-    _require(policy_digest(plain, content["precision"]) == content["policy_digest"], "it belongs to another policy")
-    digest = model_digest(content["model"], arrays)
-    _require(digest == content["model_digest"], "its model is not the one that its digest names")
-    _require(model is None or model.digest() == digest, "it belongs to another model")
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,87 +91,47 @@ class _Checked:
     arrays: Mapping[str, Array]
     policy: Policy
 
-    def __post_init__(self) -> None:
-        a, n = self.arrays, len(self.arrays["box"])
-        for name, shape in (("box", (n, 2)), ("start", (n, 2)), ("error", (n,)), ("slack", (n,))):
-            _require(a[name].shape == shape and np.isfinite(a[name]).all(), f"its {name} has the wrong shape")
-        _require(a["cells"].shape == a["successors"].shape == (len(a["ranks"]), 2 * n), "its cells do not fit")
-        _require(len(a["cells"]) > 0, "it has no cells: nothing is proved")
-        _require(np.isfinite(a["cells"]).all() and np.isfinite(a["successors"]).all(), "a cell is not finite")
-        _require(a["target"].shape in ((0, 2), (n, 2)), "its target has the wrong shape")
-        _require(
-            a["disturbance"].ndim == 2 and a["disturbance"].shape[1:] == (2,), "its disturbance has the wrong shape"
-        )
-        for name in ("box", "start", "target", "disturbance"):
-            sides = a[name]
-            _require((sides[:, 0] <= sides[:, 1]).all() and np.isfinite(sides).all(), f"a side of its {name} is wrong")
-        _require((a["error"] >= 0).all() and (a["slack"] >= 0).all(), "an error is negative")
-        told, n_read = self.content["model"]["equations"], self.policy.observation_space.shape[0]
-        if told is None:
-            _require(a["model.shape"].tolist()[:1] == [n_read], "its model has other states than the policy")
-        else:
-            _require(1 <= told["substeps"] <= MOST_SUBSTEPS, "its equations have too many substeps")
-        steps = self.content["steps"]
-        _require(type(steps) is int and 1 <= steps <= 1000, "its number of steps is wrong")
-
     @property
     def n(self) -> int:
         return len(self.arrays["box"])
 
     def check(self) -> None:
-        """All questions but those about digests."""
+        """The questions about cells: where they lie, where they go, and what covers that."""
         self._check_boxes()
-        self._check_clause()
         turns = self._turns()
-        for d, (begin, end) in turns.items():
-            _require(0 <= d < self.n and math.isfinite(end - begin) and begin < end, "the turn of an angle is wrong")
+        read = self._seen if self._sensors() else None
+        TurnedLoop(self.arrays, self.policy, turns, self.content["steps"], self._step, read).require()
         lo, hi = self.arrays["cells"][:, : self.n], self.arrays["cells"][:, self.n :]
         for first in range(0, len(lo), BLOCK):
             block = slice(first, first + BLOCK)
             low, high = self._after(lo[block], hi[block], turns)
             stated = self.arrays["successors"][block]
             held = (stated[:, : self.n] <= low).all(axis=1) & (high <= stated[:, self.n :]).all(axis=1)
-            _require(held.all(), f"cell {first + int(np.argmin(held))} may go further than its successor states")
+            require(held.all(), f"cell {first + int(np.argmin(held))} may go further than its successor states")
         self._check_cover(lo, hi, turns)
 
     def _check_boxes(self) -> None:
         a, n = self.arrays, self.n
         lo, hi, ranks = a["cells"][:, :n], a["cells"][:, n:], a["ranks"]
         start, box, target = a["start"], a["box"], a["target"]
-        _require((lo < hi).all(), "a cell is empty")
-        _require(
+        require((lo < hi).all(), "a cell is empty")
+        require(disjoint(lo, hi), "two cells overlap")
+        require(
             (lo >= np.nextafter(start[:, 0], -np.inf)).all() and (hi <= start[:, 1]).all(),
             "a cell leaves the start box",
         )
         known = self.policy.state_box
         plain = [] if self._sensors() else [d for d in range(n) if d not in self.policy.periodic]
         inside = (box[plain, 0] >= known[plain, 0]).all() and (box[plain, 1] <= known[plain, 1]).all()
-        _require(inside, "its box leaves the policy's box")
-        _require((box[:, 0] <= start[:, 0]).all() and (start[:, 1] <= box[:, 1]).all(), "the start box leaves the box")
-        _require((ranks >= 0).all() and (len(target) > 0 or (ranks == 0).all()), "a rank is wrong")
+        require(inside, "its box leaves the policy's box")
+        require((box[:, 0] <= start[:, 0]).all() and (start[:, 1] <= box[:, 1]).all(), "the start box leaves the box")
+        require((ranks >= 0).all() and (len(target) > 0 or (ranks == 0).all()), "a rank is wrong")
         if len(target):
             first = ranks == 0
             inside = (lo[first] >= np.nextafter(target[:, 0], -np.inf)).all() and (hi[first] <= target[:, 1]).all()
-            _require(inside, "a cell of rank 0 leaves the target")
+            require(inside, "a cell of rank 0 leaves the target")
             horizon = self.content["horizon"]
-            _require(horizon is None or ranks.max() <= horizon, "a rank is beyond the horizon")
-
-    def _check_clause(self) -> None:
-        clause = self.content["clause"]
-        if clause is None:
-            return
-        within, steps, share = clause["within"], clause["steps"], clause["share"]
-        counted = type(within) is int and type(steps) is int and 0 <= within <= steps <= MOST_STEPS
-        _require(
-            counted and 0.0 <= share <= 1.0 and 0.0 < clause["confidence"] < 1.0, "its clause has impossible numbers"
-        )
-        logs = [
-            math.lgamma(steps + 1) - math.lgamma(k + 1) - math.lgamma(steps - k + 1)
-            + k * math.log(share) + (steps - k) * math.log1p(-share)
-            for k in range(within, steps + 1)
-        ] if 0.0 < share < 1.0 else [0.0 if share >= 1.0 else -math.inf]  # fmt: skip
-        chance = sum(map(math.exp, logs)) if within else 0.0
-        _require(chance <= (1.0 - clause["confidence"]) * (1 + 1e-9), "its clause states more than its numbers show")
+            require(horizon is None or ranks.max() <= horizon, "a rank is beyond the horizon")
 
     def _turns(self) -> dict[int, tuple[float, float]]:
         told = self.content["model"]["equations"]
@@ -224,10 +173,13 @@ class _Checked:
         """What the policy reads, with its lower and upper sides."""
         if not self._sensors():
             return states, low, high
-        told = self.content["model"]["equations"]
-        read = read_of_model(self.arrays, states) if told is None else read_of_equations(told, states)
+        read = self._seen(states)
         ranges = [x.range() for x in read]
         return read, np.stack([a for a, _ in ranges], axis=1), np.stack([b for _, b in ranges], axis=1)
+
+    def _seen(self, states: list[AffineForm]) -> list[AffineForm]:
+        told = self.content["model"]["equations"]
+        return read_of_model(self.arrays, states) if told is None else read_of_equations(told, states)
 
     def _step(self, states: list[AffineForm], actions: list[AffineForm], noise: list[AffineForm]) -> list[AffineForm]:
         told = self.content["model"]["equations"]
@@ -239,7 +191,7 @@ class _Checked:
         for d, (least, most) in enumerate(self.arrays["box"]):
             circle = d in turns and most - least >= (turns[d][1] - turns[d][0]) * (1 - 1e-12)
             inside = circle or ((low[:, d] >= least).all() and (high[:, d] <= most).all())
-            _require(inside, "a state may leave the box between two moves")
+            require(inside, "a state may leave the box between two moves")
 
     def _check_cover(self, lo: Floats, hi: Floats, turns: Mapping[int, tuple[float, float]]) -> None:
         ranks, successors = self.arrays["ranks"], self.arrays["successors"]
@@ -249,7 +201,7 @@ class _Checked:
             for d, turn in turns.items():
                 pieces = [part for low, high in pieces for part in self._turned(low, high, d, turn)]
             for low, high in pieces:
-                _require(
+                require(
                     all_covered((lo[allowed], hi[allowed]), (low, high)).all(), "a successor is not covered by cells"
                 )
 

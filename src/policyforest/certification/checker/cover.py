@@ -7,6 +7,9 @@ from numpy.typing import NDArray
 
 from policyforest._support.arguments import Floats
 
+# Cells that are compared pair by pair.
+FEW = 32
+
 
 def all_covered(cells: tuple[Floats, Floats], boxes: tuple[Floats, Floats]) -> NDArray[np.bool_]:
     """Whether cells (lo, hi] cover each closed box; rows of lower and of upper sides."""
@@ -40,6 +43,27 @@ def all_covered(cells: tuple[Floats, Floats], boxes: tuple[Floats, Floats]) -> N
                 part_lo[:, d] = np.maximum(part_lo[:, d], at)
             work.append((members, asked[reach], part_lo, part_hi))
     return result
+
+
+def disjoint(lo: Floats, hi: Floats) -> bool:
+    """Whether no two cells (lo, hi] have a point in common: the same planes divide them, and few are compared in pairs.
+
+    Cells that no plane divides are taken to overlap; those of a search are always divided by its cuts."""
+    work = [np.arange(len(lo))]
+    while work:
+        mine = work.pop()
+        low, high = lo[mine], hi[mine]
+        if len(mine) <= FEW:
+            common = (np.maximum(low[:, None], low[None]) < np.minimum(high[:, None], high[None])).all(axis=2)
+            if common.sum() > len(mine):
+                return False
+            continue
+        plane = _plane(low, high)
+        if plane is None:
+            return False
+        below = high[:, plane[0]] <= plane[1]
+        work += [mine[below], mine[~below]]
+    return True
 
 
 def _plane(lo: Floats, hi: Floats) -> tuple[int, float] | None:

@@ -188,8 +188,10 @@ class FormulaBounds:
         match node:
             case ast.Constant(value=int() | float() as value):
                 return self._number(float(value))
-            case ast.Name(id=name):
-                return self._names[name] if name in self._names else self._number(math.pi)
+            case ast.Name(id=name) if name in self._names:
+                return self._names[name]
+            case ast.Name(id="pi"):
+                return self._number(math.pi)
             case ast.BinOp(left=left, op=ast.Pow(), right=right):
                 return power(self(left), float(ast.literal_eval(right)))
             case ast.BinOp(left=left, op=op, right=right):
@@ -253,10 +255,8 @@ class FormulaBounds:
         return (same, apart) if isinstance(op, ast.Eq) else (apart, same)
 
     def _called(self, name: str, args: list[AffineForm]) -> AffineForm:
-        simple = {
-            "sin": sine, "cos": cosine, "tan": tangent, "exp": exponential, "log": logarithm, "abs": absolute,
-            "tanh": hyperbolic_tangent,
-        }  # fmt: skip
+        simple = {"sin": sine, "cos": cosine, "tan": tangent, "exp": exponential, "log": logarithm, "abs": absolute}
+        simple |= {"tanh": hyperbolic_tangent}
         match name:
             case "sqrt":
                 return power(args[0], 0.5)

@@ -96,6 +96,10 @@ class RunningPolicy:
                 q = self.whole.quantiser
                 first, scale = float(q.lo[d]), float(q.scale[d])
                 far = np.maximum(np.maximum(np.abs(a), np.abs(b)), abs(first))
+                # Outside of the box the cell is that of its side, and does not follow the state.
+                if scale > 0.0:
+                    last, slip = first + 65536.0 / scale, 2.0**-22 * far
+                    x = choose((a >= first - slip) & (b <= last + slip), x, clipped(x, first, last))
                 x = x.plus(-first).times(scale).plus(-32768.5).wider(0.5 + 2.0**-21 * far * scale + 1e-30)
             low[:, d] = np.nextafter(self._number(d, a), -np.inf)
             high[:, d] = self._number(d, b)
@@ -233,9 +237,17 @@ def _output(arrays: Mapping[str, Array], number: int, linear: list[AffineForm], 
     for value, term in zip(coefficients, _products(linear, len(coefficients)), strict=True):
         change = change + term.times(value)
     if f"model.forest{number}.feature" in arrays:
-        box = np.asarray(arrays["model.table"])[:, 3:]
-        change = change + _forest_form(_forest_arrays(arrays, number), rows, box)
+        table = np.asarray(arrays["model.table"])
+        turned = [_within_turn(x, *side) if turn else x for x, (_, _, turn, *side) in zip(rows, table, strict=True)]
+        change = change + _forest_form(_forest_arrays(arrays, number), turned, table[:, 3:])
     return change
+
+
+def _within_turn(x: AffineForm, low: float, high: float) -> AffineForm:
+    """An angle moved by whole turns into [low, high]; any angle of the turn where the end of the turn is inside."""
+    below, above, moved, fits = _turned(*x.range(), x, float(low), float(high), UNIT)
+    sides = AffineForm.within(np.full_like(below, low), np.full_like(above, high), x.pairs)
+    return choose(fits, moved, sides)
 
 
 def _products(linear: list[AffineForm], count: int) -> list[AffineForm]:

@@ -81,7 +81,10 @@ def _reached(arrays: Mapping[str, Any], first: int, end: int, first_leaf: int, l
                     above[:, d] = np.minimum(above[:, d], at)
                 else:
                     below[:, d] = np.maximum(below[:, d], at)
-                waiting[first + int(child[i]) + side] = (box[mask], below, above)
+                after = first + int(child[i]) + side
+                if after in waiting:
+                    raise ValueError("two nodes of a tree have the same child")
+                waiting[after] = (box[mask], below, above)
     if waiting:
         raise ValueError("a tree has children that do not come after their parents")
     box, leaf, low, high = (np.concatenate([part[k] for part in parts]) for k in range(4))
