@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -49,8 +50,16 @@ def test_a_proof_is_checked_with_its_policy_and_model(folder: Path) -> None:
         "certify", folder / "car.pforest", "--check", folder / "car.pfcert", "--equations", folder / "car.json"
     )
     assert "accepted" in checked.stdout
+    assert "Started in the set, every trajectory with w in [-0.02, 0.02] stays" in " ".join(checked.stdout.split())
     alone = run("certify", folder / "car.pforest", "--check", folder / "car.pfcert", "--json")
     assert json.loads(alone.stdout)["model_compared"] is False
+
+
+def test_a_proof_for_smaller_disturbances_than_those_that_are_named_is_rejected(folder: Path) -> None:
+    named = ("--equations", folder / "car.json", "--disturbance", "w=-0.05:0.02", "--json")
+    done = run("certify", folder / "car.pforest", "--check", folder / "car.pfcert", *named, code=1)
+    assert json.loads(done.stdout)["reason"] == "it is proved for smaller disturbances than the model has"
+    assert json.loads(done.stdout)["statement"] is None
 
 
 def test_a_rejected_proof_ends_with_exit_code_1(folder: Path, tmp_path: Path) -> None:
@@ -76,6 +85,12 @@ def test_an_empty_set_is_an_answer_with_exit_code_1(folder: Path) -> None:
         (("--problem", "double-integrator", "--data", "x.csv"), "--problem: is given, must be left out with --data"),
         ((), "--problem: is missing"),
         (("-o", "x.txt", "--problem", "double-integrator"), "--output: is x.txt, must end in .pfcert"),
+        (("--equations", "none.json"), "--equations: is none.json, must be a file"),
+        (("--equations", __file__), "equations: must be a JSON object (Extra data"),
+        (
+            ("--problem", "double-integrator", "--disturbance", "w=1"),
+            "--disturbance: is 'w=1', must be 'name=low:high', or one number",
+        ),
         (("--check", "nothing.pfcert"), "path: is nothing.pfcert, must be a file"),
     ],
 )
@@ -121,6 +136,10 @@ def test_the_set_is_drawn_over_the_map_and_on_the_page(folder: Path, tmp_path: P
     assert "What is proved" in page.read_text()
     assert map_.stat().st_size > 10_000
     grown_policy(CAR_GAINS, PLANE, seed=3).save(tmp_path / "other.pforest")
+    found = pf.load_certificate(folder / "car.pfcert")
+    replace(found, successors=0.99 * found.successors).save(tmp_path / "false.pfcert")
+    false = run("show", folder / "car.pforest", "--certificate", tmp_path / "false.pfcert", code=2)
+    assert "false.pfcert is rejected: cell" in " ".join(false.stderr.split())
     refused = run("show", tmp_path / "other.pforest", "--certificate", folder / "car.pfcert", code=2)
     assert "belongs to another policy" in refused.stderr
 

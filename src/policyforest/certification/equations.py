@@ -111,7 +111,10 @@ class Equations:
     @classmethod
     def from_text(cls, text: str) -> Equations:
         """From the JSON text of `settings`; keys other than ``formulas`` and ``actions`` may be missing."""
-        content = json.loads(text)
+        try:
+            content = json.loads(text)
+        except ValueError as error:
+            raise ValueError(f"equations: must be a JSON object ({error})") from None
         if not isinstance(content, dict):
             raise ValueError("equations: must be a JSON object")
         defaults = {

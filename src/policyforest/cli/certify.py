@@ -39,7 +39,7 @@ class SystemOptions:
     """What the policy is certified on."""
 
     problem: Annotated[
-        str | None, typer.Option(help=f"A problem with equations: {PROBLEM_HELP}  [default: the policy's own]")
+        str | None, typer.Option(help=f"A problem of this library: {PROBLEM_HELP}  [default: the policy's own]")
     ] = None
     equations: Annotated[
         Path | None, typer.Option(help="A JSON file with formulas for each state, as in the documentation.")
@@ -65,6 +65,8 @@ class SystemOptions:
         if self.data:
             return read_log(self.data, **logs.arguments()).transitions
         if self.equations is not None:
+            if not self.equations.is_file():
+                raise FileNotFoundError(f"--equations: is {self.equations}, must be a file")
             return Equations.from_text(self.equations.read_text(encoding="utf-8"))
         name = self.problem or id_from_file(str(path), policy.info.problem or "")
         if not name:
@@ -168,10 +170,10 @@ def certify(
     arguments = wanted.arguments(learned, model, boxes) | system.arguments()
     with progress(quiet=json) as shown:
         found = search(learned, model, random_state=seed, n_jobs=jobs, progress=_teller(shown), **arguments)
-    written = files.output or policy.with_suffix(".pfcert")
-    if found:
+    written = (files.output or policy.with_suffix(".pfcert")) if found else None
+    if written is not None:
         found.save(written)
-    _report(policy, learned, found, written if found else None, files.picture, json)
+    _report(policy, learned, found, written, files.picture, json)
     if not found:
         raise typer.Exit(1)
 
@@ -204,8 +206,7 @@ def _report(
 
 def certificate_lines(found: Certificate, report: dict[str, Any]) -> dict[str, str]:
     """Names and words about a certificate, for tables."""
-    names = found.model.state_names
-    lines = {"proved": report["statement"]}
+    names, lines = found.model.state_names, {"proved": report["statement"]}
     if found:
         where = "the box" if np.array_equal(found.start, found.box) else "the start box"
         lines["set"] = f"{len(found.cells):,} cells, {percent(found.share)} of {where}"
@@ -226,20 +227,19 @@ def certificate_lines(found: Certificate, report: dict[str, Any]) -> dict[str, s
 
 def _check(path: Path, policy: Any, file: Path, model: CertifiedModel | None, json: bool) -> None:
     result = check_certificate(file, policy, model)
-    words = "accepted" if result else "rejected"
     proved = load_certificate(file).statement() if result else None
     if json:
         about = {"policy": str(path), "certificate": str(file), "accepted": result.accepted, "reason": result.reason}
         print_json(about | {"cells": result.cells, "model_compared": model is not None, "statement": proved})
     else:
-        lines = {words: result.reason}
+        lines = {"rejected": result.reason}
         if proved is not None:
-            lines |= {"cells": f"{result.cells:,}", "proved": proved}
+            lines = {"accepted": result.reason, "cells": f"{result.cells:,}", "proved": proved}
         print_pairs(f"{file} for {path}", lines)
-    if model is None and result:
-        note("the model in the file was used; give --problem, --equations or --data to compare it with yours")
     if not result:
         raise typer.Exit(1)
+    if model is None:
+        note("the model in the file was used; give --problem, --equations or --data to compare it with yours")
 
 
 def _named_model(
@@ -294,5 +294,9 @@ def _disturbance(texts: Sequence[str] | None) -> Any:
     ranges = {}
     for text in texts:
         name, _, sides = text.partition("=")
-        ranges[name] = (_box("disturbance", sides) or [(0.0, 0.0)])[0]
+        try:
+            low, high = map(float, sides.split(":"))
+        except ValueError:
+            raise ValueError(f"--disturbance: is {text!r}, must be 'name=low:high', or one number") from None
+        ranges[name] = low, high
     return ranges

@@ -14,6 +14,7 @@ from policyforest._support.labels import ACTION_NAMES, STATE_NAMES, labels_told
 from policyforest._support.spaces import bounds
 from policyforest.certification.certificate import Certificate
 from policyforest.certification.certificate_files import load_certificate
+from policyforest.certification.checker.check import check_certificate
 from policyforest.certification.digests import policy_digest
 from policyforest.certification.set_pictures import certificate_blocks, certificate_figure
 from policyforest.cli.evaluate import PolicyFile
@@ -157,10 +158,13 @@ def _known_states(policy: Any) -> list[list[float]]:
 
 
 def _proved(policy: Any, path: Path) -> Certificate:
-    """A certificate of this policy; not of another one. Its proof is checked by ``certify --check``."""
+    """A certificate of this policy, not of another one, whose proof holds: what is shown as proved is."""
     found = load_certificate(path)
     if not isinstance(policy, Policy) or policy_digest(policy, found.precision) != found.policy_digest:
         raise ValueError(f"--certificate: {path} belongs to another policy")
+    checked = check_certificate(path, policy) if found else None
+    if checked is not None and not checked:
+        raise ValueError(f"--certificate: {path} is rejected: {checked.reason}")
     return found
 
 
