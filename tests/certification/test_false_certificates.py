@@ -16,6 +16,7 @@ from policyforest.certification.certified_model import model_to_certify
 from policyforest.certification.checker.cover import disjoint
 from policyforest.certification.checker.trees import forest_bounds
 from policyforest.certification.digests import policy_digest
+from policyforest.policy.float32_policy import Float32Policy
 
 POLICY = grown_policy(CAR_GAINS, PLANE)
 PI = float(np.pi)
@@ -55,6 +56,10 @@ def _names_of_others(content: dict[str, Any], arrays: dict[str, Any]) -> None:
     content["model"]["state_names"] = ["v", "p"]
 
 
+def _constant_action(content: dict[str, Any], arrays: dict[str, Any]) -> None:
+    content["model"]["equations"]["parameters"] = {"u": 0.0}
+
+
 def _not_finite(content: dict[str, Any], arrays: dict[str, Any]) -> None:
     arrays["slack"] = np.array([np.inf, 0.0])
 
@@ -68,6 +73,7 @@ def _not_finite(content: dict[str, Any], arrays: dict[str, Any]) -> None:
         (_cells_twice, "two cells overlap"),
         (_unknown_name, "which cannot be checked"),
         (_names_of_others, "its names are not those of its formulas"),
+        (_constant_action, "two of its names are the same"),
         (_not_finite, "its slack holds a number that is not finite"),
     ],
 )
@@ -83,6 +89,17 @@ def test_a_policy_with_actuators_is_not_the_one_that_was_certified(saved: Path) 
     for policy in (dead, dead.astype("float32")):
         with pytest.raises(ValueError, match="policy: has signals"):
             pf.certify(policy, CAR, box=PLANE, disturbance=0.02)
+
+
+def test_a_policy_in_float32_needs_a_certificate_of_float32(tmp_path: Path) -> None:
+    single, path = POLICY.astype("float32"), tmp_path / "single.pfcert"
+    assert isinstance(single, Float32Policy)
+    for policy, accepted in ((single, True), (single.rounded, False)):
+        pf.certify(policy, CAR, box=PLANE, disturbance=0.02, tolerance=0.2).save(path)
+        assert pf.check_certificate(path, policy)
+        result = pf.check_certificate(path, single)
+        assert bool(result) == accepted
+    assert result.reason == "it is about a policy that does not run in float32"
 
 
 def test_ranks_that_are_not_whole_numbers_are_rejected(tmp_path: Path) -> None:

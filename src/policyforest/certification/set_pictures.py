@@ -132,11 +132,11 @@ def edge_trajectories(certificate: Certificate, policy: Policy, seed: int = 0) -
     if not certificate:
         return []
     rng = np.random.default_rng(seed)
-    middles = np.add(*certificate.sides) / 2
-    centre, width = certificate.start.mean(axis=1), certificate.start[:, 1] - certificate.start[:, 0]
+    (lo, hi), width = certificate.sides, certificate.start[:, 1] - certificate.start[:, 0]
     ways = rng.standard_normal((TRAJECTORIES, certificate.n_states))
-    first = [int((((middles - centre) / width) @ way).argmax()) for way in ways]
-    here = middles[first]
+    # The corner of the set that lies furthest in each direction; cells are open below.
+    corners = [np.where(way > 0, hi, lo + 1e-9 * (hi - lo)) for way in ways]
+    here = np.array([corner[int(((corner / width) @ way).argmax())] for corner, way in zip(corners, ways, strict=True)])
     program, acting = certificate.model.program(), acting_policy(policy, certificate.precision)
     model, states = certificate.model, [here]
     for _ in range(max(SHOWN_STEPS, certificate.steps)):

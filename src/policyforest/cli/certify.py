@@ -75,8 +75,8 @@ class SystemOptions:
 
     def arguments(self) -> dict[str, Any]:
         """The arguments of `certify` that belong to the system."""
-        error = None if self.error is None else _numbers("error", self.error)
-        return {"disturbance": _disturbance(self.disturbance), "error": error, "coverage": self.coverage}
+        given = {"error": None if self.error is None else _numbers("error", self.error)}
+        return given | {"disturbance": _disturbance(self.disturbance), "coverage": self.coverage}
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,9 @@ class CertificateFiles:
     ] = None
     picture: Annotated[Path | None, typer.Option(help="Also draw the set over the policy's map, .png.")] = None
 
-    def require(self) -> None:
+    def require(self, policy: Policy) -> None:
+        if self.picture is not None and policy.observation_space.shape[0] < 2:
+            raise ValueError(f"--picture: is {self.picture}, must be left out for a policy of one state")
         for option, path, ending in (("--output", self.output, ".pfcert"), ("--picture", self.picture, ".png")):
             if path is not None and path.suffix != ending:
                 raise ValueError(f"{option}: is {path}, must end in {ending}")
@@ -164,14 +166,13 @@ def certify(
         return
     if not isinstance(learned, Policy):
         raise ValueError(f"POLICY: {policy} is of the kind {learned.kind!r}, must be a policy of forests")
-    files.require()
+    files.require(learned)
     boxes = wanted.boxes()
     model = system.system(learned, policy, logs)
     arguments = wanted.arguments(learned, model, boxes) | system.arguments()
     with progress(quiet=json) as shown:
         found = search(learned, model, random_state=seed, n_jobs=jobs, progress=_teller(shown), **arguments)
-    written = (files.output or policy.with_suffix(".pfcert")) if found else None
-    if written is not None:
+    if written := (files.output or policy.with_suffix(".pfcert")) if found else None:
         found.save(written)
     _report(policy, learned, found, written, files.picture, json)
     if not found:
@@ -207,11 +208,11 @@ def _report(
 def certificate_lines(found: Certificate, report: dict[str, Any]) -> dict[str, str]:
     """Names and words about a certificate, for tables."""
     names, lines = found.model.state_names, {"proved": report["statement"]}
+    whole = np.array_equal(found.start, found.box)
     if found:
-        where = "the box" if np.array_equal(found.start, found.box) else "the start box"
-        lines["set"] = f"{len(found.cells):,} cells, {percent(found.share)} of {where}"
+        lines["set"] = f"{len(found.cells):,} cells, {percent(found.share)} of the {'' if whole else 'start '}box"
     lines["box"] = box_words(names, found.box)
-    if not np.array_equal(found.start, found.box):
+    if not whole:
         lines["start"] = box_words(names, found.start)
     rest = found.rest
     lines["not proved"] = f"{100 * rest.ruled_out:.2f}% ruled out, {100 * rest.undecided:.2f}% undecided; {rest.reason}"
@@ -248,8 +249,7 @@ def _named_model(
     """The model that the options name; None where they name none."""
     if not (system.problem or system.equations or system.data):
         return None
-    model = system.system(policy, path, logs)
-    arguments = system.arguments()
+    model, arguments = system.system(policy, path, logs), system.arguments()
     if isinstance(model, Equations) and arguments["disturbance"] is None:
         arguments["disturbance"] = dict.fromkeys(model.disturbances, (0.0, 0.0)) or None
     return model_to_certify(model, random_state=seed, n_jobs=jobs, **arguments)

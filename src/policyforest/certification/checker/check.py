@@ -37,7 +37,6 @@ from policyforest.certification.checker.successors import (
     step_of_model,
 )
 from policyforest.certification.equations import Equations
-from policyforest.policy.float32_policy import Float32Policy
 from policyforest.policy.policy import Policy
 
 # Cells that are bounded at once: more take more memory.
@@ -72,8 +71,7 @@ def check_certificate(path: str | os.PathLike[str], policy: Any, model: Any = No
     except ValueError as error:
         return CertificateCheck(False, str(error))
     try:
-        plain = policy.rounded if isinstance(policy, Float32Policy) else policy
-        require_policy(content, plain)
+        plain = require_policy(content, policy)
         require_model(content, arrays, model)
         require_clause(content["clause"])
         require_shapes(content, arrays, plain)

@@ -13,17 +13,23 @@ from policyforest._support.arguments import Array
 from policyforest.certification.checker.rejection import require
 from policyforest.certification.digests import model_digest, policy_digest
 from policyforest.certification.equations import Equations
+from policyforest.policy.float32_policy import Float32Policy
 from policyforest.policy.policy import Policy
 
 # Held-out steps that a clause may count.
 MOST_STEPS = 10_000_000
 
 
-def require_policy(content: Mapping[str, Any], policy: Any) -> None:
-    """The policy is the one that the file names, and acts on states without any history or actuators."""
-    require(isinstance(policy, Policy), f"the policy is a {type(policy).__name__}, must be a policy of forests")
+def require_policy(content: Mapping[str, Any], given: Any) -> Policy:
+    """The policy that the file names, in double precision; it acts on states without any history or actuators."""
+    single = isinstance(given, Float32Policy)
+    policy = given.rounded if single else given
+    require(not single or content["precision"] == "float32", "it is about a policy that does not run in float32")
+    require(isinstance(policy, Policy), f"the policy is a {type(given).__name__}, must be a policy of forests")
     require(policy.signals is None, "the policy has signals (history or actuators), which no certificate covers")
     require(policy_digest(policy, content["precision"]) == content["policy_digest"], "it belongs to another policy")
+    assert isinstance(policy, Policy)
+    return policy
 
 
 def require_model(content: Mapping[str, Any], arrays: Mapping[str, Array], model: Any) -> None:

@@ -50,6 +50,8 @@ def _require_names(told: Mapping[str, Any], arrays: Mapping[str, Array], policy:
         n_states = len(sample_dimensions(arrays))
     else:
         require(names == (list(equations["formulas"]), equations["actions"]), "its names are not those of its formulas")
+        known = [*equations["formulas"], *equations["actions"], *equations["disturbances"], *equations["parameters"]]
+        require(len(set(known)) == len(known), "two of its names are the same")
         n_states, acts = len(equations["formulas"]), len(equations["actions"])
         reads = len(equations.get("sensors") or equations["formulas"])
         require(1 <= equations["substeps"] <= MOST_SUBSTEPS, "its equations have too many substeps")
