@@ -31,6 +31,14 @@ def test_a_set_of_one_large_cell_is_left_from_its_corners() -> None:
     assert found.contains(starts).all()
 
 
+def test_a_picture_says_when_trajectories_are_in_the_set() -> None:
+    found = car_certificate(start=[[-0.3, 0.3]] * 2, disturbance=0.01, steps=4, tolerance=0.2)
+    assert found
+    words = certificate_figure(found, POLICY).get_suptitle()
+    assert words.endswith("trajectories are in it after every 4 control steps, and in the box between them")
+    assert "control steps" not in certificate_figure(car_certificate(tolerance=0.2), POLICY).get_suptitle()
+
+
 def test_slices_of_more_states_and_wrong_dimensions() -> None:
     still, space = linear_policy([0.0] * 4, [[-1.0, 1.0]] * 4), [[-1.0, 1.0]] * 4
     found = pf.certify(still, pf.Equations({name: f"0.5*{name} + 0*u" for name in "wxyz"}, ("u",)), box=space)

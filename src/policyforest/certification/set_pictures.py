@@ -59,6 +59,8 @@ def certificate_figure(
         _draw_rest(axes, certificate, pair)
     where = "box" if np.array_equal(certificate.start, certificate.box) else "start box"
     share = f"{percent(certificate.share, 1)} of the {where} is certified ({len(certificate.cells):,} cells)"
+    if certificate.steps > 1:
+        share += f"; trajectories are in it after every {certificate.steps} control steps, and in the box between them"
     figure.suptitle(share, x=0.01, ha="left", fontsize=9)
     return figure
 

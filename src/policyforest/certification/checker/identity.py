@@ -33,7 +33,7 @@ def require_policy(content: Mapping[str, Any], given: Any) -> Policy:
 
 
 def require_model(content: Mapping[str, Any], arrays: Mapping[str, Array], model: Any) -> None:
-    """The model is the one that the file names, and the one that is given, if one is."""
+    """The file holds the model that it names, and no other than the given one."""
     require(
         model_digest(content["model"], arrays) == content["model_digest"],
         "its model is not the one that its digest names",
