@@ -15,6 +15,7 @@ from loopback import EXAMPLE
 from policies import forest_policy
 from policyforest.cli import main
 from policyforest.cli.ros import _beside, _on_signals
+from policyforest.cli.ros_arguments import split_arguments
 from policyforest.ros.config import load_config
 from policyforest.ros.control import Decision
 from policyforest.ros.recording import Recording
@@ -70,7 +71,7 @@ def test_numbers_that_cannot_be_meant_are_refused_before_the_robot_moves(tmp_pat
         assert "--seconds: is" in refused(run("ros", "simulate", "--seconds", seconds))
 
 
-@pytest.mark.parametrize("domain", ["", "abc", "-1", "9999"])
+@pytest.mark.parametrize("domain", [" ", "abc", "-1", "9999"])
 def test_a_domain_that_dds_does_not_have_is_named(monkeypatch, domain):
     pytest.importorskip("cyclonedds")
     monkeypatch.setenv("ROS_DOMAIN_ID", domain)
@@ -113,6 +114,25 @@ def test_arguments_of_ros_2_are_refused_where_nothing_takes_them(policy):
         run("ros", "run", policy, "--config", EXAMPLE, *arguments)
     )
     assert "--ros-args: is given" in refused(run("ros", "simulate", "--seconds", 0, *arguments))
+
+
+@pytest.mark.parametrize(
+    ("given", "own", "ros"),
+    [
+        ("a --seconds 5", "a --seconds 5", ""),
+        ("a --ros-args -r __ns:=/left", "a", "--ros-args -r __ns:=/left"),
+        ("--ros-args -r __ns:=/left -- a --seconds 5", "a --seconds 5", "--ros-args -r __ns:=/left"),
+        ("--ros-args -p x:=1 -- a --ros-args -p y:=2", "a", "--ros-args -p x:=1 --ros-args -p y:=2"),
+        ("a -- b", "a -- b", ""),
+    ],
+)
+def test_arguments_of_ros_2_end_with_two_dashes_and_ours_are_kept(given, own, ros):
+    assert split_arguments(given.split()) == (own.split(), ros.split())
+
+
+def test_options_after_the_arguments_of_ros_2_are_not_lost(policy):
+    shown = run("ros", "run", policy, "--config", EXAMPLE, "--ros-args", "-r", "__ns:=/left", "--", "--seconds", "-1")
+    assert "--seconds" in refused(shown)
 
 
 def test_a_node_without_its_files_is_refused(policy):

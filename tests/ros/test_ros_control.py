@@ -136,6 +136,15 @@ def test_a_robot_whose_clock_is_ahead_is_not_trusted_for_ever(clock):
     assert "ahead of this clock" in controller.decide().fault
 
 
+def test_a_simulation_that_begins_again_at_zero_gets_one_safe_action(clock):
+    controller = Controller(lambda s: [1.0], CONFIG, clock=clock, wall=clock, warn=lambda line: None)
+    faults = []
+    for stamp in (7.0, 0.0, 0.1):
+        controller.receive(sample(stamp=stamp))
+        faults.append(controller.decide().fault)
+    assert faults == ["", "time: the stamps have jumped back by 7.000 s", ""]
+
+
 def test_between_states_the_node_looks_at_their_stamps_too():
     network, commands = Loopback(), []
     network.subscribe(CONFIG.action[0].topic, "number", commands.append)

@@ -318,6 +318,12 @@ def test_the_environment_of_ros_2_says_who_is_found(env, parts):
     assert "far" not in settings
 
 
+def test_a_variable_that_is_empty_is_not_set():
+    names = ("ROS_LOCALHOST_ONLY", "ROS_AUTOMATIC_DISCOVERY_RANGE", "ROS_STATIC_PEERS", "CYCLONEDDS_URI")
+    assert discovery_settings(dict.fromkeys(names, "")) == discovery_settings({})
+    assert domain_number({"ROS_DOMAIN_ID": ""}) == 0
+
+
 def test_system_default_leaves_everything_to_the_middleware():
     env = {"ROS_AUTOMATIC_DISCOVERY_RANGE": "SYSTEM_DEFAULT", "ROS_STATIC_PEERS": "10.0.0.2"}
     assert discovery_settings(env) == ""

@@ -21,10 +21,10 @@ COMMAND, STATES = "/pendulum/pivot_controller/command", "/pendulum/joint_states"
 class Bench:
     """A node (`table_node.py`) and its robot (`scripted_robot.py`)."""
 
-    def __init__(self, folder: Path, node: str, robot: str, *, keys: str = "", tables: str = "") -> None:
+    def __init__(self, folder: Path, node: str, robot: str, **more: Any) -> None:
         self.network, self.transport = Network(folder), node
         self.config = folder / "robot.toml"
-        self.config.write_text(configuration(node, keys, tables))
+        self.config.write_text(configuration(node, **more))
         self._transports = node, robot
 
     def start(self) -> None:
@@ -59,10 +59,11 @@ class Bench:
         self.network.close()
 
 
-def configuration(transport: str, keys: str = "", tables: str = "") -> str:
+def configuration(transport: str, keys: str = "", tables: str = "", speed_scale: float = 1.0) -> str:
     """The example without its episode, with further keys of [robot] and further tables."""
     text = EXAMPLE.read_text().partition("[episode]")[0].replace("safe = 0.0", f"safe = {SAFE}")
     text = text.replace('transport = "ros1"', f'transport = "{transport}"').replace("max_age = 0.5", "max_age = 1.0")
+    text = text.replace('field = "velocity"', f'field = "velocity"\nscale = {speed_scale}')
     return text.replace('rate = "state"', f'rate = "state"\n{keys}\n') + tables
 
 

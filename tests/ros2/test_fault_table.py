@@ -17,17 +17,19 @@ PAGE = Path(__file__).parents[2] / "docs" / "ros.md"
 ROWS = {
     "a NaN": ("bad", GOOD | {"position": [9.0, math.nan]}),
     "an infinity": ("bad", GOOD | {"velocity": [9.0, -math.inf]}),
+    "a number too large for its scale": ("bad", GOOD | {"velocity": [9.0, -1e308]}),
     "a joint that is missing": ("bad", GOOD | {"names": ["other", "elbow"]}),
     "a field that is missing": ("bad", GOOD | {"velocity": []}),
     "an array of the wrong length": ("bad", GOOD | {"position": [9.0, 0.5, 1.0]}),
     "a policy that answers with a NaN": ("policy", GOOD | {"velocity": [9.0, 6.0]}),
+    "a policy that fails": ("policy", GOOD | {"velocity": [9.0, -6.0]}),
     "silence": ("old", None),
 }
 
 
 @pytest.fixture(scope="module", params=TRANSPORTS)
 def running(request, tmp_path_factory):
-    with bench(tmp_path_factory.mktemp(request.param), request.param) as made:
+    with bench(tmp_path_factory.mktemp(request.param), request.param, speed_scale=2.0) as made:
         made.robot = made.start_robot()
         made.wait_for(SAFE)
         made.none = made.notes

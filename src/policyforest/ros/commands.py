@@ -79,7 +79,8 @@ class Commands:
             except (AttributeError, TypeError, ValueError, AssertionError) as error:
                 raise ValueError(f"action: {topic.type} on {topic.topic} cannot hold the action ({error})") from error
 
-    def send(self, action: Any) -> None:
-        now = self._now()
+    def send(self, action: Any, stamp: float | None = None) -> None:
+        """Publishes an action; `stamp` is the time in a header, now by default."""
+        now = self._now() if stamp is None else stamp
         for topic, publisher in zip(self._topics, self.publishers, strict=True):
             publisher.send(topic.value(action, now))

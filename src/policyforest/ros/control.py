@@ -5,7 +5,6 @@ This is all that decides what a robot does, and it knows nothing of ROS: message
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,8 +15,9 @@ from policyforest._support.arguments import Floats
 from policyforest._support.signal_buffer import SignalBuffer
 from policyforest._support.spaces import bounds
 from policyforest.ros.config import RobotConfig
+from policyforest.ros.newest_samples import NewestSamples
 from policyforest.ros.state_reader import FaultError, StateReader
-from policyforest.ros.transport import JointSample, Sample
+from policyforest.ros.transport import Sample
 
 
 class HistoryPolicy:
@@ -85,54 +85,31 @@ class Controller:
         wall: Callable[[], float],
         warn: Callable[[str], None],
     ) -> None:
-        self._act, self._config = act, config
+        self._act = act
         self._clock, self._wall, self._warn = clock, wall, warn
         self._read = StateReader(config)
         self._safe = np.array(config.safe_action)
-        self._topics = list(config.sources)
-        self._newest: dict[str, Sample] = {}
-        self._jumped = ""
+        self._newest = NewestSamples(config, clock=clock, wall=wall)
         self._kind = ""
-
-    @property
-    def newest(self) -> Sample | None:
-        """The latest message of the first topic."""
-        return self._newest.get(self._topics[0])
 
     def receive(self, sample: Sample, topic: str | None = None) -> None:
         """A message has arrived, of the first topic unless another is named; the next decision is made on it."""
-        topic = topic or self._topics[0]
-        before = self._newest.get(topic)
-        back = 0.0 if before is None or not before.stamp or not sample.stamp else before.stamp - sample.stamp
-        if back > self._config.max_age:  # a simulation that was reset, or a robot that has restarted
-            self._jumped = f"the stamps have jumped back by {back:.3f} s"
-        self._newest[topic] = sample
+        self._newest.receive(sample, topic)
 
     def forget(self) -> None:
         """Nothing that came before is acted on any more."""
-        self._newest.clear()
+        self._newest.forget()
         self._read.forget()
         if isinstance(self._act, HistoryPolicy):
             self._act.forget()
 
     def age(self) -> float:
-        """Seconds since the oldest of the newest messages; by stamp, since it was written, and never less than since it
-        arrived. A type without a stamp counts by its arrival."""
-        if len(self._newest) < len(self._topics):
-            return math.inf
-        ages = [self._clock() - sample.arrived for sample in self._newest.values()]
-        if self._config.age_by == "stamp":
-            now = self._wall()
-            ages += [now - sample.stamp for sample in self._newest.values() if self._has_stamp(sample)]
-        return max(ages)
-
-    def _has_stamp(self, sample: Sample) -> bool:
-        return isinstance(sample, JointSample) or sample.stamp != 0.0
+        """Seconds since the oldest of the newest messages."""
+        return self._newest.age()
 
     def decide(self, connected: bool = True) -> Decision:
         """The action for now."""
-        now, sample = self._clock(), self.newest
-        others = {topic: self._newest[topic] for topic in self._topics[1:] if topic in self._newest}
+        now, sample, others = self._clock(), self._newest.first, self._newest.others
         try:
             if not connected:
                 raise FaultError("lost: the master does not answer")
@@ -147,22 +124,10 @@ class Controller:
         return Decision(now, action, state, "", sample, others, self._wall())
 
     def _fresh_state(self) -> Floats:
-        missing = [topic for topic in self._topics if topic not in self._newest]
-        if missing:
-            which = "" if len(self._topics) == 1 else f" on {', '.join(missing)}"
-            raise FaultError(f"none: no state has arrived yet{which}")
-        if self._jumped:
-            jumped, self._jumped = self._jumped, ""
-            raise FaultError(f"time: {jumped}")
-        age, most = self.age(), self._config.max_age
-        if not age <= most:
-            raise FaultError(f"old: the state is {age:.3f} s old, at most {most:g} s are allowed")
-        stamps = [sample.stamp for sample in self._newest.values() if self._has_stamp(sample)]
-        ahead = max(stamps) - self._wall() if stamps and self._config.age_by == "stamp" else 0.0
-        if ahead > most:  # the age of a state is unknown with such a clock
-            raise FaultError(f"bad: the stamp is {ahead:.3f} s ahead of this clock, at most {most:g} s are allowed")
+        self._newest.require_all()
+        self._newest.require_fresh()
         try:
-            return self._read(self._newest)
+            return self._read(self._newest.by_topic)
         except FaultError as fault:
             raise FaultError(f"bad: {fault}") from None
 

@@ -30,7 +30,7 @@ _joining = threading.Lock()
 
 def domain_number(env: Mapping[str, str] = os.environ) -> int:
     """The domain of ROS 2."""
-    given = env.get("ROS_DOMAIN_ID", "0")
+    given = env.get("ROS_DOMAIN_ID") or "0"
     if not given.isdecimal() or int(given) > HIGHEST_DOMAIN:
         raise ValueError(f"ROS_DOMAIN_ID: is {given!r}, must be a whole number from 0 to {HIGHEST_DOMAIN}")
     return int(given)
@@ -38,7 +38,7 @@ def domain_number(env: Mapping[str, str] = os.environ) -> int:
 
 def discovery_settings(env: Mapping[str, str] = os.environ) -> str:
     """Cyclone's configuration; what is set in CYCLONEDDS_URI comes after ours."""
-    local = env.get("ROS_LOCALHOST_ONLY", "0")
+    local = env.get("ROS_LOCALHOST_ONLY") or "0"
     if local not in ("0", "1"):
         raise ValueError(f"ROS_LOCALHOST_ONLY: is {local!r}, must be 0 or 1")
     reach = "LOCALHOST" if local == "1" else env.get("ROS_AUTOMATIC_DISCOVERY_RANGE") or "SUBNET"

@@ -145,7 +145,7 @@ class Node:
 
     def _decide(self) -> None:
         decision = self._controller.decide(self._transport.connected())
-        self._commands.send(decision.action)
+        self._commands.send(decision.action, decision.stamp)
         self.report.decisions += 1
         self.report.safe += bool(decision.fault)
         if decision.sample is not None and not decision.fault:

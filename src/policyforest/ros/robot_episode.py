@@ -11,6 +11,7 @@ import numpy as np
 from policyforest._support.arguments import Floats
 from policyforest.ros.commands import Commands
 from policyforest.ros.config import EpisodeSettings, RobotConfig
+from policyforest.ros.newest_samples import NewestSamples
 from policyforest.ros.network_watch import network_problems
 from policyforest.ros.state_reader import FaultError, StateReader
 from policyforest.ros.transport import Sample, Transport
@@ -30,7 +31,7 @@ class Robot:
         self._config, self._episode, self._transport = config, episode, transport
         self._read = StateReader(config)
         self._news = threading.Condition()
-        self._newest: dict[str, Sample] = {}
+        self._newest = NewestSamples(config, clock=time.monotonic, wall=transport.now)
         self._first = next(iter(config.sources))
         self._count = 0
         self._due = 0.0
@@ -44,14 +45,9 @@ class Robot:
             transport.subscribe(topic, kind, partial(self._on_sample, topic))
 
     @property
-    def sample(self) -> Sample | None:
-        """The latest message of the first topic."""
-        return self._newest.get(self._first)
-
-    @property
-    def others(self) -> dict[str, Sample]:
-        """The latest messages of further topics."""
-        return {topic: sample for topic, sample in self._newest.items() if topic != self._first}
+    def newest(self) -> NewestSamples:
+        """The latest messages."""
+        return self._newest
 
     def wait_until_heard(self, timeout: float) -> None:
         """Waits until the robot listens to its actions, since what is published before is lost."""
@@ -80,29 +76,27 @@ class Robot:
             time.sleep(self._episode.settle)
             before = self._count  # what was on its way is of before the reset
         self._wait_for(before, self._episode.reset_timeout)
+        with self._news:
+            self._newest.accept_jump()
         return self.state()
 
     def state(self) -> Floats:
-        """The newest state; RobotLostError if it is too old or broken."""
+        """The newest state; RobotLostError if it is too old or broken, or if time has jumped back within an episode."""
         if not self._transport.connected():
             raise RobotLostError("robot: the master does not answer")
-        newest = dict(self._newest)
-        missing = [topic for topic in self._config.sources if topic not in newest]
-        if missing:
-            raise RobotLostError(f"robot: no state has arrived on {', '.join(missing)}")
-        age = time.monotonic() - min(sample.arrived for sample in newest.values())
-        # A simulator in lock-step waits for an action: its last state stays valid.
-        if not self._episode.lock_step and age > self._config.max_age:
-            raise RobotLostError(f"robot: the state is {age:.3f} s old, at most {self._config.max_age:g} s are allowed")
         try:
-            return self._read(newest)
+            with self._news:
+                self._newest.require_all()
+                if not self._episode.lock_step:  # a simulator that waits for an action: its last state stays valid
+                    self._newest.require_fresh()
+                return self._read(self._newest.by_topic)
         except FaultError as fault:
             raise RobotLostError(f"robot: {fault}") from fault
 
-    def step(self, action: Floats) -> Floats:
-        """Acts, and returns the state at the end of the control step."""
+    def step(self, action: Floats, stamp: float | None = None) -> Floats:
+        """Acts, and returns the state at the end of the control step; `stamp` is the time in a command's header."""
         before = self._count
-        if not self.send(action):
+        if not self.send(action, stamp):
             raise RobotLostError("robot: the node is not active")
         if self._config.rate is None or self._episode.lock_step:
             self._wait_for(before, self._config.max_age)
@@ -116,11 +110,11 @@ class Robot:
         """The control steps of an episode are counted from here."""
         self._due = time.monotonic()
 
-    def send(self, action: Floats) -> bool:
+    def send(self, action: Floats, stamp: float | None = None) -> bool:
         """Publishes an action, unless this is a lifecycle node that is not active; returns whether it was."""
         with self._sending:
             if self._active.is_set():
-                self._commands.send(action)
+                self._commands.send(action, stamp)
             return self._active.is_set()
 
     def rest(self) -> None:
@@ -139,7 +133,7 @@ class Robot:
 
     def _on_sample(self, topic: str, sample: Sample) -> None:
         with self._news:
-            self._newest[topic] = sample
+            self._newest.receive(sample, topic)
             self._count += topic == self._first
             self._news.notify_all()
 

@@ -17,6 +17,7 @@ from policyforest.exploration import ExploringAgent, Problem
 from policyforest.exploration.episode_report import EpisodeCallback
 from policyforest.ros.config import EpisodeSettings, RobotConfig
 from policyforest.ros.control import Decision
+from policyforest.ros.network_watch import NetworkWatch
 from policyforest.ros.recording import Recording
 from policyforest.ros.reward import Judge
 from policyforest.ros.robot_episode import Robot
@@ -55,7 +56,7 @@ class RobotExploration:
         warn: Callable[[str], None] = lambda line: None,
         patience: int = 5,
     ) -> None:
-        self._agent, self._config = agent, config
+        self._agent, self._config, self._transport = agent, config, transport
         self._episode = require_episodes(config)
         self._judge = Judge(config, self._episode)
         self._robot = Robot(config, self._episode, transport)
@@ -65,8 +66,10 @@ class RobotExploration:
         """Explores until the run has so many episodes in all; the callback may end it by returning False."""
         whole_number("episodes", episodes, at_least=1)
         agent, failures = self._agent, 0
+        network = NetworkWatch(self._config, self._transport, self._warn)
         try:
             self._robot.wait_until_heard(self._episode.reset_timeout)
+            network.start()
             while agent.n_episodes < episodes:
                 try:
                     self._play()
@@ -84,6 +87,8 @@ class RobotExploration:
         except BaseException:
             self._abandon()
             raise
+        finally:
+            network.stop()
         agent.wait()
         self._robot.rest()
 
@@ -101,8 +106,9 @@ class RobotExploration:
         terminal, reward = False, 0.0
         for _ in range(agent.max_steps or self._episode.steps):
             action = agent.act(state)
-            self._record(state, action)
-            after = robot.step(action)
+            stamp = self._transport.now()
+            self._record(state, action, stamp)
+            after = robot.step(action, stamp)
             reward, terminal = self._judge(state, action, after)
             agent.observe(action, reward, after, terminal)
             state = after
@@ -113,10 +119,11 @@ class RobotExploration:
             self._recording.end_episode(state, reward, terminal)
         agent.end_episode(background=True)
 
-    def _record(self, state: Floats, action: Floats) -> None:
+    def _record(self, state: Floats, action: Floats, stamp: float) -> None:
         if self._recording is not None:
+            newest = self._robot.newest
             self._recording.decision(
-                Decision(time.monotonic(), action, state, "", self._robot.sample, self._robot.others)
+                Decision(time.monotonic(), action, state, "", newest.first, newest.others, stamp)
             )
 
     def _abandon(self) -> None:
