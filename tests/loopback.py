@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from policyforest.ros.message_fields import known_types, type_of
+from policyforest.ros.recorded_messages import recorded_message
 from policyforest.ros.transport import TopicEnd, TopicEnds
 
 EXAMPLE = Path(__file__).parents[1] / "docs" / "examples" / "pendulum.toml"
@@ -27,6 +29,9 @@ class Loopback:
 
     def publisher(self, topic: str, kind: str, *, keep: int = 1, latch: bool = False) -> LoopbackPublisher:
         return LoopbackPublisher(self.subscribers[topic])
+
+    def empty(self, kind: str) -> Any:
+        return recorded_message(known_types(), type_of(kind), None)
 
     def serve(self, service: str, callback: Callable[[], None]) -> None:
         self.services[service] = callback

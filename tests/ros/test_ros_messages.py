@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import re
 import sys
 import tomllib
 from types import SimpleNamespace
@@ -21,6 +22,8 @@ from policyforest.ros.network_watch import network_problems
 from policyforest.ros.rclpy_modules import missing_rclpy
 from policyforest.ros.recording import Recording
 from policyforest.ros.recording_reader import read_recording
+from policyforest.ros.robot_episode import Robot
+from policyforest.ros.state_reader import require_fields
 from policyforest.ros.transport import JointSample, MessageSample, Qos, TopicEnd, TopicEnds, seconds_and_nanoseconds
 
 TWIST = {"type": "geometry_msgs/Twist", "topic": "/cmd_vel"}
@@ -250,6 +253,35 @@ def test_a_type_of_somebody_s_own_is_checked_before_anything_is_published(conten
     ):
         Commands(config, network)
     assert sent == []
+
+
+@pytest.mark.parametrize(
+    ("field", "problem"),
+    [
+        ("width", "SimpleNamespace has no 'width'"),
+        ("grip.width", "SimpleNamespace has no 'width'"),
+        ("grip", "'grip' is no number"),
+        ("label", "'label' is no number"),
+        ("forces", "'forces' is no number"),
+        ("grip.force[0]", "'force' is no array"),
+        ("corner[1]", "'corner[1]' is no number"),
+        ("grip.force", None),
+        ("forces[3]", None),
+        ("turn.yaw", None),
+    ],
+)
+def test_a_state_of_somebody_s_own_type_is_checked_before_the_node_starts(content, field, problem):
+    content["state"].append({"name": "x", "topic": "/grip", "type": "my_msgs/Grip", "field": field})
+    turn = SimpleNamespace(x=0.0, y=0.0, z=0.0, w=1.0)
+    message = SimpleNamespace(grip=SimpleNamespace(force=0.0), label="", forces=[], corner=["", ""], turn=turn)
+    config, network = parse_config(content), Loopback()
+    network.empty = lambda kind: message
+    if problem is None:
+        require_fields(config, network)
+        return
+    named = f"state[2].field: is {field!r}, my_msgs/msg/Grip lacks it ({problem})"
+    with pytest.raises(ValueError, match=re.escape(named)):
+        Robot(config, config.episode, network)
 
 
 def test_a_state_of_two_topics_is_as_old_as_the_older_message(content):

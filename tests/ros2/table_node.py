@@ -1,5 +1,5 @@
-"""A node whose policy is known and can fail: each action is a state. Where the second state is above 5 it is not a number,
-and below -5 there is none."""
+"""A node whose policy is known and can fail: each action is a state, not a number where the second state is above 5,
+and an error where it is below -5."""
 
 from __future__ import annotations
 

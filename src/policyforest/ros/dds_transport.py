@@ -64,6 +64,9 @@ class DdsTransport:
         writer = self._dds["pub"].DataWriter(self._participant, self._topic(topic, kind), qos=qos)
         return _DdsPublisher(writer, self._codec.writer(kind))
 
+    def empty(self, kind: MessageKind) -> Any:
+        return self._codec.empty(kind)
+
     def serve(self, service: str, callback: Callable[[], None]) -> None:
         raise ValueError(f"service {service}: {NO_SERVICES}")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from policyforest.ros.message_fields import FLOAT, FLOATS, JOINT_STATE, fill, set_time, stamp_of
+from policyforest.ros.message_fields import FLOAT, FLOATS, JOINT_STATE, fill, set_time, stamp_of, type_of
 from policyforest.ros.transport import Content, JointSample, MessageKind, MessageSample
 
 
@@ -39,6 +39,10 @@ class MessageCodec:
             "numbers": lambda values: self._data(FLOATS, [float(value) for value in values]),
         }
         return writers.get(kind, self._content)
+
+    def empty(self, kind: MessageKind) -> Any:
+        """A message of zeros and empty lists."""
+        return self._make(type_of(kind))
 
     def _data(self, type_name: str, data: Any) -> Any:
         message = self._make(type_name)

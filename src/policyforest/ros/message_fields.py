@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, SupportsFloat
 
 from policyforest._support.extras import import_extra
 from policyforest.ros.transport import Content, MessageKind, MessageTime, seconds_and_nanoseconds
@@ -86,6 +86,23 @@ class FieldPath:
             if index is not None:
                 return len(value) if value is not None else None
         return None
+
+    def missing_in(self, empty: Any) -> str | None:
+        """Why no message like this empty one has the number; None where it may have it, as in an array filled later."""
+        value = empty
+        for name, index in self._steps:
+            if name in ANGLES and hasattr(value, "w"):
+                return None
+            if not hasattr(value, name):
+                return f"{type(value).__name__} has no {name!r}"
+            value = getattr(value, name)
+            if (index is not None) != hasattr(value, "__len__") or isinstance(value, str):
+                return f"{name!r} is no array" if index is not None else f"{name!r} is no number"
+            if index is not None:
+                if index >= len(value):
+                    return None
+                value = value[index]
+        return None if isinstance(value, SupportsFloat) else f"{self.text!r} is no number"
 
     def problem(self, type_name: str, types: Mapping[str, Any], *, written: bool = False) -> str | None:
         """What is wrong with the path in a type; None where nothing is, or the type is not known. `written`: whether an

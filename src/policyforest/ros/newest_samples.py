@@ -1,4 +1,4 @@
-"""The newest message of each topic of a state: whether all are there, how old they are, and whether time jumped back."""
+"""The newest message of each topic of a state: whether all are there, how old they are, whether time jumped back."""
 
 from __future__ import annotations
 

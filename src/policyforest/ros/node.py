@@ -17,6 +17,7 @@ from policyforest.ros.commands import Commands
 from policyforest.ros.config import RobotConfig
 from policyforest.ros.control import Controller, Decision, acting, require_fit
 from policyforest.ros.network_watch import NetworkWatch
+from policyforest.ros.state_reader import require_fields
 from policyforest.ros.transport import Sample, Transport
 
 # Without states nothing else wakes the node: it checks this many times within the largest age of a state.
@@ -73,6 +74,7 @@ class Node:
         warn: Callable[[str], None] = lambda line: None,
     ) -> None:
         require_fit(policy, config)
+        require_fields(config, transport)
         self._config, self._transport, self._log = config, transport, log
         act = acting(policy, config)
         self._controller = Controller(act, config, clock=time.monotonic, wall=transport.now, warn=warn)

@@ -78,6 +78,9 @@ class RclpyTransport:
             self.node.create_publisher(message_class(type_of(kind)), topic, qos), self._codec.writer(kind)
         )
 
+    def empty(self, kind: MessageKind) -> Any:
+        return self._codec.empty(kind)
+
     def serve(self, service: str, callback: Callable[[], None]) -> None:
         def answer(request: Any, response: Any) -> Any:
             try:

@@ -11,9 +11,9 @@ import numpy as np
 from policyforest._support.arguments import Floats
 from policyforest.ros.commands import Commands
 from policyforest.ros.config import EpisodeSettings, RobotConfig
-from policyforest.ros.newest_samples import NewestSamples
 from policyforest.ros.network_watch import network_problems
-from policyforest.ros.state_reader import FaultError, StateReader
+from policyforest.ros.newest_samples import NewestSamples
+from policyforest.ros.state_reader import FaultError, StateReader, require_fields
 from policyforest.ros.transport import Sample, Transport
 
 
@@ -28,6 +28,7 @@ class Robot:
     after the action, with the newest state."""
 
     def __init__(self, config: RobotConfig, episode: EpisodeSettings, transport: Transport) -> None:
+        require_fields(config, transport)
         self._config, self._episode, self._transport = config, episode, transport
         self._read = StateReader(config)
         self._news = threading.Condition()

@@ -122,9 +122,7 @@ class RobotExploration:
     def _record(self, state: Floats, action: Floats, stamp: float) -> None:
         if self._recording is not None:
             newest = self._robot.newest
-            self._recording.decision(
-                Decision(time.monotonic(), action, state, "", newest.first, newest.others, stamp)
-            )
+            self._recording.decision(Decision(time.monotonic(), action, state, "", newest.first, newest.others, stamp))
 
     def _abandon(self) -> None:
         """Nothing is learned from half an episode, and the robot is left in safety."""

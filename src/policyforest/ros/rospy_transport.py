@@ -60,6 +60,9 @@ class RospyTransport:
         self._ends.append(end)
         return _RospyPublisher(end, self._codec.writer(kind))
 
+    def empty(self, kind: MessageKind) -> Any:
+        return self._codec.empty(kind)
+
     def serve(self, service: str, callback: Callable[[], None]) -> None:
         def answer(request: Any) -> Any:
             try:

@@ -9,12 +9,23 @@ import numpy as np
 
 from policyforest._support.arguments import Floats
 from policyforest.ros.config import RobotConfig, StateDimension
-from policyforest.ros.message_fields import FieldError, FieldPath
-from policyforest.ros.transport import JointSample, MessageSample, Sample
+from policyforest.ros.message_fields import FieldError, FieldPath, type_of
+from policyforest.ros.transport import JointSample, MessageSample, Sample, Transport
 
 
 class FaultError(Exception):
     """Why there is no state to act on."""
+
+
+def require_fields(config: RobotConfig, transport: Transport) -> None:
+    """Refuses a path that the messages of its topic do not have. The standard messages were checked when the
+    configuration was read; those of other packages only the transport knows."""
+    for i, dimension in enumerate(config.state):
+        if dimension.joint is None:
+            kind = config.sources[config.topic_of(dimension)]
+            problem = FieldPath(dimension.field).missing_in(transport.empty(kind))
+            if problem is not None:
+                raise ValueError(f"state[{i}].field: is {dimension.field!r}, {type_of(kind)} lacks it ({problem})")
 
 
 class StateReader:

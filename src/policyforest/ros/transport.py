@@ -129,6 +129,9 @@ class Transport(Protocol):
         """A topic to publish on; at most `keep` messages wait, the oldest gives way. `latch`: whoever comes late gets
         the last message."""
 
+    def empty(self, kind: MessageKind) -> Any:
+        """A message of a kind without content, whose fields can be looked at."""
+
     def serve(self, service: str, callback: Callable[[], None]) -> None:
         """Offers a service without arguments, std_srvs/Trigger."""
 
