@@ -15,6 +15,7 @@ from oracles import signals as oracle
 from policyforest._support.signal_formulas import Memory
 from policyforest._support.signals import Actuators, Signals
 from policyforest.environments.limited_actuators import DelayedActions, LimitedActuators
+from policyforest.learning.improvement import linear_search
 
 PENDULUM = "policyforest/InvertedPendulum6kg-v0"
 ACTIONS = Box(-2.0, 2.0, (1,), np.float64)
@@ -357,15 +358,18 @@ def test_samples_and_policies_go_through_limited_actuators():
     assert np.abs(np.diff(data.actions[:, 0]))[inside].max() <= 5.0 * (1 + 1e-12)
 
 
-def test_a_learned_policy_keeps_its_signals_and_is_evaluated_on_measurements():
-    env = DelayedActions(gym.make(PENDULUM), 1)
-    data = pf.collect(env, episodes=30, seed=0, delay="auto", max_rate=40.0)
+def test_a_learned_policy_keeps_its_signals_and_is_evaluated_on_measurements(monkeypatch):
+    monkeypatch.setattr(linear_search, "ITERATIONS", 5)  # how good the law is does not matter here
+    monkeypatch.setattr(linear_search, "STATES", 60)
+    env = DelayedActions(gym.make("policyforest/DoubleIntegrator-v0"), 1)  # without noise, planning takes seconds
+    data = pf.collect(env, episodes=30, seed=0, delay="auto", max_rate=0.9)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", pf.PlanningWarning)
         policy = pf.learn(data, discount=0.9)
     assert policy.signals == data.plant.signals
-    assert pf.evaluate(policy, env, episodes=2, max_steps=50).lengths.mean() > 10
-    with pytest.raises(ValueError, match="policy: it measures theta, omega; must measure 3 numbers"):
+    assert policy.signals.history_actions == 1
+    assert pf.evaluate(policy, env, episodes=2, max_steps=50).lengths.min() == 50  # random actions: 7 steps
+    with pytest.raises(ValueError, match="policy: it measures p, v; must measure 3 numbers"):
         pf.evaluate(policy, "Pendulum-v1", episodes=1)
 
 
@@ -434,8 +438,8 @@ def test_commands_take_history_and_report_lost_rows(tmp_path):
     assert "10 samples lost, because their history is not known" in told
     assert "commands act 1 steps late (certain)" in told
     output = tmp_path / "p.pforest"
-    arguments = ["--history", "2", "--derive", "v = diff(x, dt)", "--max-rate", "0.5", "--json", "-o", output]
-    done = json.loads(run("learn", "--data", path, *options, *arguments).stdout)
+    arguments = ["--history", "2", "--derive", "v = diff(x, dt)", "--max-rate", "0.5", "--json"]
+    done = json.loads(run("learn", "--data", path, *options, *arguments, "-o", output).stdout)
     assert done["state"] == ["x", "v", "x_1", "v_1", "u_1"]
     assert done["lost"] == 10
     assert pf.load(output).signals.actuators.max_rate == (0.5,)
