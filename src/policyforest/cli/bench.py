@@ -66,10 +66,14 @@ def bench(
         note(f"no count of instructions: apt-get install {' '.join(missing)}")
     else:
         report["cortex_m4f"] = asdict(cortex_m4f_instructions(learned, precision, style, seed))  # type: ignore[arg-type]
+    _show(report, json)
+
+
+def _show(report: dict[str, Any], json: bool) -> None:
     if json:
         print_json(report)
     else:
-        print_pairs(f"One action of {policy}", _lines(report))
+        print_pairs(f"One action of {report['policy']}", _lines(report))
 
 
 def _trajectory(policy: Policy, seed: int) -> tuple[Floats, str]:

@@ -33,20 +33,18 @@ RecordFile = Annotated[
 Seconds = Annotated[float | None, typer.Option(help="Stop after this many seconds.  [default: run until Ctrl-C]")]
 
 
+NodePolicy = Annotated[
+    Path | None, typer.Argument(help="A policy file, .pforest.  [default: the node's parameter `policy`]")
+]
+NODE_CONFIG = "A TOML file with the robot's topics and joints.  [default: the node's parameter `config`]"
+NodeConfig = Annotated[Path | None, typer.Option("--config", "-c", help=NODE_CONFIG)]
+
+
 @ros.command(cls=OnceWithRosArguments, epilog=epilog("ros run"))
 def run(
     context: typer.Context,
-    policy: Annotated[
-        Path | None, typer.Argument(help="A policy file, .pforest.  [default: the node's parameter `policy`]")
-    ] = None,
-    config: Annotated[
-        Path | None,
-        typer.Option(
-            "--config",
-            "-c",
-            help="A TOML file with the robot's topics and joints.  [default: the node's parameter `config`]",
-        ),
-    ] = None,
+    policy: NodePolicy = None,
+    config: NodeConfig = None,
     record: RecordFile = None,
     seconds: Seconds = None,
     json: Json = False,
