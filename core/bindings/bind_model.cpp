@@ -49,14 +49,10 @@ void set_kernel(RegressorGroup& group, Vector lengths, Rows2 centres, Vector wei
   const std::size_t width = lengths.shape(0);
   if (centres.shape(1) != width || centres.shape(0) != weights.shape(0))
     throw std::invalid_argument("centres: must have one row per weight and one column per length");
-  Kernel kernel;
-  kernel.lengths.assign(lengths.data(), lengths.data() + width);
-  for (const double length : kernel.lengths)
+  const std::vector<double> scales(lengths.data(), lengths.data() + width);
+  for (const double length : scales)
     if (!(length > 0.0)) throw std::invalid_argument("lengths: must be positive");
-  kernel.weights.assign(weights.data(), weights.data() + weights.shape(0));
-  for (std::size_t i = 0; i < centres.shape(0); ++i)
-    for (std::size_t d = 0; d < width; ++d) kernel.centres.push_back(centres(i, d) / kernel.lengths[d]);
-  group.outputs.back().kernel = std::make_shared<const Kernel>(std::move(kernel));
+  group.outputs.back().kernel = std::make_shared<const Kernel>(scales, centres.data(), weights.data(), weights.shape(0));
   group.check("outputs");
 }
 
@@ -164,6 +160,23 @@ Stepped step(const LearnedModel& self, Rows2 states, Rows2 actions, std::optiona
           to_numpy(std::move(out.end_chance), {n}), to_numpy(std::move(out.end_reward), {n})};
 }
 
+// Steps of the first n rows and of rows near them; the others follow in blocks of n.
+Stepped step_around(const LearnedModel& self, Rows2 states, Rows2 actions, std::size_t n) {
+  const std::size_t n_rows = states.shape(0);
+  self.check();
+  require_columns("states", states.shape(1), self.n_states);
+  require_columns("actions", actions.shape(1), self.n_actions);
+  if (actions.shape(0) != n_rows) throw std::invalid_argument("actions: must have one row per state");
+  if (n == 0 || n_rows == 0 || n_rows % n != 0) throw std::invalid_argument("n: must divide the number of states");
+  ModelStep out;
+  {
+    const nb::gil_scoped_release release;
+    ModelStepper(self).step_around(states.data(), actions.data(), n, n_rows / n - 1, out);
+  }
+  return {to_numpy(std::move(out.next_states), {n_rows, self.n_states}), to_numpy(std::move(out.reward), {n_rows}),
+          to_numpy(std::move(out.end_chance), {n_rows}), to_numpy(std::move(out.end_reward), {n_rows})};
+}
+
 using RolledOut = std::tuple<Numbers, Numbers, nb::ndarray<nb::numpy, std::uint32_t>>;
 
 RolledOut rollouts(const LearnedModel& self, const Controller& controller, Rows2 states,
@@ -238,6 +251,7 @@ void register_learned_model(nb::module_& m) {
            nb::arg("reward"))
       .def("check", &LearnedModel::check)
       .def("step", &step, nb::arg("states"), nb::arg("actions"), nb::arg("residual_rows").none(), nb::arg("keep"))
+      .def("step_around", &step_around, nb::arg("states"), nb::arg("actions"), nb::arg("n"))
       .def("rollouts", &rollouts, nb::arg("controller"), nb::arg("states"), nb::arg("first_actions").none(),
            nb::arg("streams"), nb::arg("n_steps"), nb::arg("discount"), nb::arg("seed"), nb::arg("noisy"),
            nb::arg("action_noise"), nb::arg("trace"), nb::arg("n_threads"));

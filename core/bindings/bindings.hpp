@@ -122,5 +122,6 @@ void register_dynamics(nb::module_& m);
 void register_grid_planner(nb::module_& m);
 void register_knownness(nb::module_& m);
 void register_model(nb::module_& m);
+void register_tracking(nb::module_& m);
 
 }  // namespace policyforest

@@ -22,4 +22,5 @@ NB_MODULE(_core, m) {
   register_grid_planner(m);
   register_knownness(m);
   register_model(m);
+  register_tracking(m);
 }

@@ -220,6 +220,49 @@ void check_elimination(const Kernels& k, Engine& random, std::size_t n_used, std
   CHECK(right);
 }
 
+// Against sums with the standard function, and all versions against the plain one bit for bit.
+void check_gaussians(const Kernels& k, const Kernels& plain, Engine& random, std::size_t width, std::size_t n) {
+  std::normal_distribution<double> normal;
+  Numbers z(width), centres(width * n), half(n, 0.0), weights(n), lanes(4 * width * (width + 5));
+  for (double& v : z) v = normal(random);
+  for (double& v : centres) v = 3.0 * normal(random);
+  for (double& v : weights) v = normal(random);
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t d = 0; d < width; ++d) half[i] += 0.5 * centres[d * n + i] * centres[d * n + i];
+  const Gaussians terms{centres.data(), half.data(), weights.data(), n};
+  Numbers slopes(width), curvature(width * width), others(width), other_curvature(width * width);
+  const double sum = k.gaussian_sum(z.data(), width, terms);
+  const double value = k.gaussian_expansion(z.data(), width, terms, lanes.data(), slopes.data(), curvature.data());
+  CHECK(same(sum, plain.gaussian_sum(z.data(), width, terms)));
+  plain.gaussian_expansion(z.data(), width, terms, lanes.data(), others.data(), other_curvature.data());
+  CHECK(std::equal(slopes.begin(), slopes.end(), others.begin(), same));
+  CHECK(std::equal(curvature.begin(), curvature.end(), other_curvature.begin(), same));
+  k.gaussian_expansion(z.data(), width, terms, lanes.data(), others.data(), nullptr);
+  CHECK(std::equal(slopes.begin(), slopes.end(), others.begin(), same));
+  double expected = 0.0;
+  Numbers slope(width, 0.0);
+  for (std::size_t i = 0; i < n; ++i) {
+    double apart = 0.0;
+    for (std::size_t d = 0; d < width; ++d) apart += (z[d] - centres[d * n + i]) * (z[d] - centres[d * n + i]);
+    const double term = weights[i] * std::exp(-0.5 * apart);
+    expected += term;
+    for (std::size_t d = 0; d < width; ++d) slope[d] += term * (centres[d * n + i] - z[d]);
+  }
+  const double allowed = 1e-8 * static_cast<double>(n);
+  CHECK(std::abs(sum - expected) < allowed && std::abs(value - expected) < allowed);
+  for (std::size_t d = 0; d < width; ++d) CHECK(std::abs(slopes[d] - slope[d]) < 10 * allowed);
+  const double move = 1e-5;
+  for (std::size_t d = 0; d < width; ++d) {  // curvature against differences of slopes
+    Numbers moved = z, above(width), below(width);
+    moved[d] += move;
+    k.gaussian_expansion(moved.data(), width, terms, lanes.data(), above.data(), nullptr);
+    moved[d] -= 2 * move;
+    k.gaussian_expansion(moved.data(), width, terms, lanes.data(), below.data(), nullptr);
+    for (std::size_t e = 0; e < width; ++e)
+      CHECK(std::abs((above[e] - below[e]) / (2 * move) - curvature[d * width + e]) < 1e-3 * static_cast<double>(n));
+  }
+}
+
 }  // namespace
 
 int main() {
@@ -247,6 +290,8 @@ int main() {
       for (const std::size_t n : {0, 1, 3, 4, 5, 17, 40}) check_moments(*k, random, n, n_used);
       for (std::size_t pivot = 0; pivot < n_used; ++pivot) check_elimination(*k, random, n_used, pivot);
     }
+    for (const std::size_t width : {1, 3, 11})
+      for (const std::size_t n : {0, 8, 40}) check_gaussians(*k, *versions.front(), random, width, n);
     for (int repeat = 0; repeat < 50; ++repeat)
       for (const std::size_t width : {4, 8, 12, 60, 64}) check_steps(*k, random, width);
   }

@@ -17,13 +17,14 @@ from exploring import Corridor, corridor_problem, same_behaviour, same_samples
 from policyforest.exploration import ModelPlanner, make_agent, model_planner, resume
 from policyforest.exploration.known_formulas import known_function
 from policyforest.learning.improvement import trajectories, trajectory_policy
+from policyforest.learning.improvement.trajectory_policy import Effort
 
 
 @pytest.fixture(autouse=True)
 def small_plans(monkeypatch):
     """Plans of a tenth of their size: what is tested here does not depend on how good they are."""
     sizes = {
-        model_planner: {"ROUNDS": 1, "FINAL_ROUNDS": 1, "MEMBERS": 2, "JUDGED_STARTS": 6},
+        model_planner: {"USUAL": Effort(1), "FINAL": Effort(1), "MEMBERS": 2, "JUDGED_STARTS": 6},
         trajectories: {"SEQUENCES": 80},
         trajectory_policy: {
             "STARTS": 4,
@@ -96,9 +97,15 @@ def test_members_disagree_about_outcomes_where_no_sample_is():
     samples = pf.collect("policyforest/SwingUp-v0", episodes=2, seed=0)
     judge = model_planner._EnsembleJudge(ModelPlanner(), ModelPlanner().learn_model(samples, 0), 0, 1.0)
     exploring = judge.simulation(0, novelty=1.0)
-    actions = np.zeros((len(samples), 1))
-    seen = exploring._disputed(np.ascontiguousarray(samples.states), actions)
-    far = exploring._disputed(np.ascontiguousarray(samples.states * [1.0, 3.0]), actions)
+
+    def disputed(states):
+        outcomes = [
+            member.step(np.ascontiguousarray(states), np.zeros((len(states), 1)), None, False)[0]
+            for member in (exploring.native, *exploring.rivals)
+        ]
+        return exploring._disputed(outcomes[0], outcomes[1:])
+
+    seen, far = disputed(samples.states), disputed(samples.states * [1.0, 3.0])
     assert seen.min() >= 0.0
     assert far.max() <= 1.0
     assert np.mean(far) > 2 * np.mean(seen)
@@ -194,6 +201,27 @@ def test_a_resumed_run_is_the_uninterrupted_one(tmp_path, stop):
     np.testing.assert_array_equal(
         found.best_policy(2, 1).act_batch(states), expected.best_policy(2, 1).act_batch(states)
     )
+
+
+@pytest.mark.parametrize("grid", [True, False])
+def test_asking_for_the_best_policy_does_not_change_the_run(monkeypatch, grid):
+    if not grid:
+        monkeypatch.setattr(model_planner.GridPlanning, "fits", staticmethod(lambda model: False))
+    asked, alone = agent(seed=3), agent(seed=3)
+    asked.learn(total_timesteps=25)
+    first = asked.best_policy(validation_episodes=None)
+    assert isinstance(first, pf.Policy)
+    asked.learn(total_timesteps=50)
+    alone.learn(total_timesteps=25).learn(total_timesteps=50)
+    assert same_samples(asked.transitions, alone.transitions)
+    assert [plan.episode for plan in asked.plans] == [plan.episode for plan in alone.plans]
+    assert same_behaviour(asked, alone)
+
+
+def test_the_best_policy_is_chosen_by_the_ensemble_where_no_episodes_are_to_be_played(monkeypatch):
+    learner = agent(seed=1).learn(episodes=3)
+    monkeypatch.setattr(Corridor, "reset", lambda *_, **__: pytest.fail("an episode was played"))
+    assert isinstance(learner.best_policy(validation_episodes=None), pf.Policy)
 
 
 def test_a_plan_that_was_interrupted_is_made_again(tmp_path):

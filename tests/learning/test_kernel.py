@@ -38,6 +38,26 @@ def test_far_from_all_centres_nothing_is_left():
     np.testing.assert_array_equal(predict(FittedOutput(np.zeros(0), None, made), given, given.rows), 0.0)
 
 
+def test_the_core_follows_kernels_near_a_point_by_their_derivatives():
+    """The change of state by its slopes, the reward also by its curvature: small moves are missed by their square."""
+    rng = np.random.default_rng(1)
+    data = pf.collect(gym.make("policyforest/CartPoleSwingUp-v0"), episodes=3, seed=0)
+    model = pf.DynamicsForest(kernels=True).fit(data)
+    assert model.has_kernels
+    native, n = model.native, 40
+    missed = []
+    for size in (1e-2, 1e-3):
+        moves = size * data.states.std(axis=0) * rng.choice([-1.0, 1.0], size=(2, n, 4))
+        states = np.concatenate([data.states[None, :n], data.states[:n] + moves]).reshape(-1, 4)
+        actions = np.tile(data.actions[:n], (3, 1))
+        exact, near = native.step(states, actions, None, False), native.step_around(states, actions, n)
+        for part in range(2):
+            np.testing.assert_allclose(near[part][:n], exact[part][:n], rtol=0, atol=1e-9)
+        missed.append([np.abs(near[part] - exact[part])[n:].mean() for part in range(2)])
+    assert missed[1][0] < missed[0][0] / 30  # by the square of the move
+    assert missed[1][1] < missed[0][1] / 30
+
+
 @pytest.mark.parametrize("wrong", ["columns", "weights", "length", "no output"])
 def test_the_core_refuses_kernels_that_do_not_fit(wrong):
     group = inputs(10).group()

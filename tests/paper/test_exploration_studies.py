@@ -32,6 +32,16 @@ def test_a_cell_says_what_the_run_reached_and_cost():
     assert 0 < explored["exploring_seconds"] <= explored["cpu_seconds"]
 
 
+def test_a_cell_also_says_what_the_run_had_earlier():
+    parts = {"budget": {"total_timesteps": 60}, "earlier": {"total_timesteps": 40}}
+    result = explore_and_evaluate(1, problem="double-integrator", episodes=2, **parts)
+    assert result["samples"] == 60
+    assert sum(result["earlier"]["training_returns"]) == pytest.approx(
+        sum(result["explored"]["training_returns"][: result["earlier"]["episodes"]])
+    )
+    assert result["earlier"]["exploring_seconds"] < result["explored"]["exploring_seconds"]
+
+
 def test_requirements_count_cells_and_compare_with_the_limit():
     values = np.array([1.0, 1.0, 0.9, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0])
     assert RunRequirement("share", 1.0, 0.9).holds(values, None)
@@ -42,19 +52,26 @@ def test_requirements_count_cells_and_compare_with_the_limit():
     assert near.holds(np.array([-104.0]), -100.0)
     assert not near.holds(np.array([-106.0]), -100.0)
     assert near.holds(values, None) is None
+    cost = RunRequirement("seconds", 300.0)
+    assert cost.holds(np.array([299.0, 10.0]), None)
+    assert not cost.holds(np.array([301.0, 10.0]), None)
+    assert cost.text() == "at most 300 CPU s to explore"
 
 
 def test_the_table_judges_what_is_there_and_counts_what_is_missing(tmp_path):
     study = "explore-cart-pole-known-600"
     for seed, balanced in ((2_000, 1.0), (2_001, 0.4)):
-        write_cell(tmp_path, study, seed, {"samples": 600, "explored": ROW | {"balanced": balanced}})
+        parts = {"explored": ROW | {"balanced": balanced}, "earlier": ROW | {"balanced": 0.0, "cpu_seconds": 4.0}}
+        write_cell(tmp_path, study, seed, {"samples": 600, **parts})
     columns, rows = exploration_table.rows(Cells(tmp_path, "paper"))
-    found = dict(zip(columns, rows[0], strict=True))
+    found, earlier = (dict(zip(columns, row, strict=True)) for row in rows[:2])
+    assert earlier["CPU s, median (most)"] == "4 (4)"
+    assert earlier["required, or aimed at"] == "aim: 100% of the cells ≥ 1 balanced: not met so far"
     assert found["known"] == "reward"
     assert found["cells"] == "2 of 50, 48 missing"
     assert found["required, or aimed at"] == "90% of the cells ≥ 1 balanced: not met so far"
     assert len(rows) == len(LINES)
-    assert len(exploration_table.rows(Cells(tmp_path, "paper"), missing=False)[1]) == 1
+    assert len(exploration_table.rows(Cells(tmp_path, "paper"), missing=False)[1]) == 2
 
 
 def test_a_cell_without_its_numbers_is_refused(tmp_path):

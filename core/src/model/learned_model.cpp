@@ -88,6 +88,30 @@ void LearnedModel::check() const {
 void ModelStepper::step(const double* states, const double* actions, const std::uint32_t* residual_rows, std::size_t n,
                         ModelStep& out) {
   actions = applied(states, actions, n);
+  gather_inputs(states, actions, n);
+  model_.dynamics.predict(inputs_.data(), n, outputs_.data());
+  const bool noisy = residual_rows != nullptr && model_.n_residuals > 0;
+  if (noisy) add_residuals(residual_rows, n);
+  apply_changes(states, actions, n, out);
+  rewards(states, actions, n, noisy, out);
+  ends(n, out);
+}
+
+void ModelStepper::step_around(const double* states, const double* actions, std::size_t n, std::size_t n_moves,
+                               ModelStep& out) {
+  const std::size_t n_rows = n * (n_moves + 1);
+  actions = applied(states, actions, n_rows);
+  gather_inputs(states, actions, n_rows);
+  model_.dynamics.predict_around(inputs_.data(), n, n_moves, false, outputs_.data());
+  apply_changes(states, actions, n_rows, out);
+  gather_reward_inputs(states, actions, n_rows, out);
+  out.reward.resize(n_rows);
+  model_.reward.predict_around(rows_.data(), n, n_moves, true, out.reward.data());
+  for (double& reward : out.reward) reward = std::clamp(reward, model_.reward_low, model_.reward_high);
+  ends(n_rows, out);
+}
+
+void ModelStepper::gather_inputs(const double* states, const double* actions, std::size_t n) {
   const std::size_t n_states = model_.n_states, n_actions = model_.n_actions, width = model_.inputs.size();
   inputs_.resize(n * width);
   for (std::size_t i = 0; i < n; ++i)
@@ -96,12 +120,6 @@ void ModelStepper::step(const double* states, const double* actions, const std::
       inputs_[i * width + k] = d < n_states ? states[i * n_states + d] : actions[i * n_actions + d - n_states];
     }
   outputs_.resize(n * model_.dynamics.outputs.size());
-  model_.dynamics.predict(inputs_.data(), n, outputs_.data());
-  const bool noisy = residual_rows != nullptr && model_.n_residuals > 0;
-  if (noisy) add_residuals(residual_rows, n);
-  apply_changes(states, actions, n, out);
-  rewards(states, actions, n, noisy, out);
-  ends(n, out);
 }
 
 const double* ModelStepper::applied(const double* states, const double* actions, std::size_t n) {
@@ -164,7 +182,8 @@ void ModelStepper::apply_changes(const double* states, const double* actions, st
   }
 }
 
-void ModelStepper::rewards(const double* states, const double* actions, std::size_t n, bool noisy, ModelStep& out) {
+void ModelStepper::gather_reward_inputs(const double* states, const double* actions, std::size_t n,
+                                        const ModelStep& out) {
   const std::size_t n_states = model_.n_states, n_actions = model_.n_actions, width = model_.reward_inputs.size();
   rows_.resize(n * width);
   for (std::size_t i = 0; i < n; ++i)
@@ -174,6 +193,10 @@ void ModelStepper::rewards(const double* states, const double* actions, std::siz
                              : d < n_states + n_actions ? actions[i * n_actions + d - n_states]
                                                         : out.next_states[i * n_states + d - n_states - n_actions];
     }
+}
+
+void ModelStepper::rewards(const double* states, const double* actions, std::size_t n, bool noisy, ModelStep& out) {
+  gather_reward_inputs(states, actions, n, out);
   out.reward.resize(n);
   model_.reward.predict(rows_.data(), n, out.reward.data());
   for (std::size_t i = 0; i < n; ++i) {

@@ -1,49 +1,76 @@
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cmath>
-#include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "policyforest/model/learned_model.hpp"
 
 namespace policyforest {
 
-namespace {
-
-// e^-x for x >= 0 to a relative error of 1e-9, by the same operations everywhere: the standard function differs between
-// libraries in its last bit, and takes three times as long.
-double decay(double x) {
-  if (!(x < 700.0)) return 0.0;
-  constexpr double kSteps = 32.0, kPerStep = 0.69314718055994530942 / kSteps;
-  static const std::array<double, 32> powers = [] {
-    double root = 0.5;  // 2^(-1/32), by operations that are rounded correctly everywhere
-    for (int k = 0; k < 5; ++k) root = std::sqrt(root);
-    std::array<double, 32> table{1.0};
-    for (std::size_t i = 1; i < table.size(); ++i) table[i] = table[i - 1] * root;
-    return table;
-  }();
-  const auto steps = static_cast<std::uint64_t>(x / kPerStep);
-  const double r = x - static_cast<double>(steps) * kPerStep;
-  const double tail = 1.0 - r * (1.0 - r * (0.5 - r * (1.0 / 6.0 - r * (1.0 / 24.0))));
-  const std::uint64_t halvings = (1023 - steps / 32) << 52;  // 2^-k as the bits of a double
-  return tail * powers[steps % 32] * std::bit_cast<double>(halvings);
+Kernel::Kernel(std::vector<double> lengths, const double* centres, const double* weights, std::size_t n)
+    : lengths_(std::move(lengths)) {
+  const std::size_t width = lengths_.size(), padded = (n + 7) / 8 * 8;
+  centres_.assign(width * padded, 0.0);
+  weights_.assign(padded, 0.0);
+  std::copy(weights, weights + n, weights_.begin());
+  half_squares_.assign(padded, 0.0);
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t d = 0; d < width; ++d) {
+      const double c = centres_[d * padded + i] = centres[i * width + d] / lengths_[d];
+      half_squares_[i] += 0.5 * c * c;
+    }
 }
-
-}  // namespace
 
 double Kernel::value(const double* scaled) const {
-  const std::size_t width = lengths.size();
+  return kernels().gaussian_sum(scaled, lengths_.size(), terms());
+}
+
+double Kernel::expand(const double* scaled, double* slopes, double* curvature) const {
+  const std::size_t width = lengths_.size();
+  std::vector<double> lanes(4 * width * (width + 5));
+  return kernels().gaussian_expansion(scaled, width, terms(), lanes.data(), slopes, curvature);
+}
+
+namespace {
+
+double parametric(const Regressor& output, const double* phi) {
   double sum = 0.0;
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    const double* centre = centres.data() + i * width;
-    double apart = 0.0;
-    for (std::size_t d = 0; d < width; ++d) apart += (scaled[d] - centre[d]) * (scaled[d] - centre[d]);
-    sum += weights[i] * decay(0.5 * apart);
-  }
+  for (std::size_t k = 0; k < output.coefficients.size(); ++k) sum += output.coefficients[k] * phi[k];
   return sum;
 }
+
+void scale(const Kernel& kernel, const double* phi, double* scaled) {
+  for (std::size_t k = 0; k < kernel.lengths().size(); ++k) scaled[k] = phi[k + 1] / kernel.lengths()[k];
+}
+
+// A kernel near one point.
+class KernelExpansion {
+ public:
+  KernelExpansion(std::size_t n_linear, bool curved)
+      : here_(n_linear), there_(n_linear), slopes_(n_linear), curvature_(curved ? n_linear * n_linear : 0) {}
+
+  void expand(const Kernel& kernel, const double* phi) {
+    scale(kernel, phi, here_.data());
+    value_ = kernel.expand(here_.data(), slopes_.data(), curvature_.empty() ? nullptr : curvature_.data());
+  }
+  double at(const Kernel& kernel, const double* phi) {
+    const std::size_t width = kernel.lengths().size();
+    scale(kernel, phi, there_.data());
+    double sum = value_;
+    for (std::size_t d = 0; d < width; ++d) there_[d] -= here_[d], sum += slopes_[d] * there_[d];
+    if (curvature_.empty()) return sum;
+    for (std::size_t d = 0; d < width; ++d)
+      for (std::size_t e = 0; e < width; ++e) sum += 0.5 * there_[d] * curvature_[d * width + e] * there_[e];
+    return sum;
+  }
+
+ private:
+  std::vector<double> here_, there_, slopes_, curvature_;
+  double value_ = 0.0;
+};
+
+}  // namespace
 
 void RegressorGroup::check(const char* name) const {
   const auto fail = [name](const char* what) { throw std::invalid_argument(std::string(name) + ": " + what); };
@@ -58,7 +85,7 @@ void RegressorGroup::check(const char* name) const {
     if (!known) fail("an output has coefficients for no features, or for all up to a degree");
     for (const double c : output.coefficients)
       if (!std::isfinite(c)) fail("coefficients must be finite");
-    if (output.kernel && output.kernel->lengths.size() + 1 != features.n_linear()) fail("a kernel has other inputs");
+    if (output.kernel && output.kernel->lengths().size() + 1 != features.n_linear()) fail("a kernel has other inputs");
     if (output.forest && output.forest->n_inputs() != features.n_inputs()) fail("a forest has other inputs");
   }
 }
@@ -76,16 +103,40 @@ void RegressorGroup::predict(const double* rows, std::size_t n, double* out) con
   for (std::size_t i = 0; i < n; ++i) {
     if (terms > 0) features.fill(rows + i * width, terms, phi.data());
     for (std::size_t j = 0; j < n_outputs; ++j) {
-      const auto& c = outputs[j].coefficients;
-      double sum = 0.0;
-      for (std::size_t k = 0; k < c.size(); ++k) sum += c[k] * phi[k];
+      double sum = parametric(outputs[j], phi.data());
       if (const Kernel* kernel = outputs[j].kernel.get()) {
-        for (std::size_t k = 0; k < kernel->lengths.size(); ++k) scaled[k] = phi[k + 1] / kernel->lengths[k];
+        scale(*kernel, phi.data(), scaled.data());
         sum += kernel->value(scaled.data());
       }
       out[i * n_outputs + j] = sum;
     }
   }
+  add_forests(rows, n, out);
+}
+
+void RegressorGroup::predict_around(const double* rows, std::size_t n, std::size_t n_moves, bool curved,
+                                    double* out) const {
+  const std::size_t n_outputs = outputs.size(), width = features.n_inputs(), terms = n_terms();
+  std::vector<double> phi((n_moves + 1) * std::max<std::size_t>(terms, 1));
+  KernelExpansion around(features.n_linear(), curved);
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t m = 0; terms > 0 && m <= n_moves; ++m)
+      features.fill(rows + (m * n + i) * width, terms, phi.data() + m * terms);
+    for (std::size_t j = 0; j < n_outputs; ++j) {
+      const Kernel* kernel = outputs[j].kernel.get();
+      if (kernel) around.expand(*kernel, phi.data());
+      for (std::size_t m = 0; m <= n_moves; ++m) {
+        double sum = parametric(outputs[j], phi.data() + m * terms);
+        if (kernel) sum += around.at(*kernel, phi.data() + m * terms);
+        out[(m * n + i) * n_outputs + j] = sum;
+      }
+    }
+  }
+  add_forests(rows, (n_moves + 1) * n, out);
+}
+
+void RegressorGroup::add_forests(const double* rows, std::size_t n, double* out) const {
+  const std::size_t n_outputs = outputs.size(), width = features.n_inputs();
   const auto has_forest = [](const Regressor& output) { return output.forest != nullptr; };
   if (std::none_of(outputs.begin(), outputs.end(), has_forest)) return;
   std::vector<double> clipped(rows, rows + n * width), column(n);

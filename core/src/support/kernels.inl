@@ -220,6 +220,7 @@ void order_statistics(const double* v, std::size_t n, std::size_t rank, double& 
   high = -largest[rank - 1];
 }
 
+#include "support/gaussian_kernels.inl"
 #include "support/moment_kernels.inl"
 #include "support/small_set_kernels.inl"
 #include "support/step_kernels.inl"
@@ -283,6 +284,6 @@ extern const Kernels PF_KERNELS_VARIABLE;
 const Kernels PF_KERNELS_VARIABLE{
     PF_KERNELS_NAME,  summary,     squared_deviation, dot,       lower_sums,   lower_sums_weighted,
     order_statistics, partition,   lower_bits,        add_steps, largest_runs, ranks_below,
-    look_up,          rough_ranks, lower_moments,     eliminate};
+    look_up,          rough_ranks, lower_moments,     eliminate, gaussian_sum, gaussian_expansion};
 
 }  // namespace policyforest

@@ -59,6 +59,11 @@ inline Vector<T> operator-(const Vector<T>& a) {
   return Vector<T>{} - a;
 }
 template <class T>
+inline Vector<T> operator<<(Vector<T> a, int places) {
+  for (int i = 0; i < Vector<T>::kCount; ++i) a[i] = static_cast<T>(a[i] << places);
+  return a;
+}
+template <class T>
 inline Vector<T>& operator+=(Vector<T>& a, const Vector<T>& b) {
   return a = a + b;
 }

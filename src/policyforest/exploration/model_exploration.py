@@ -24,7 +24,7 @@ from policyforest.exploration.explorers import EpisodeKind, Explorer, held
 from policyforest.exploration.exploring_agent import ExploringAgent
 from policyforest.exploration.guards import guard_settings
 from policyforest.exploration.known_formulas import known_function, known_name
-from policyforest.exploration.model_planner import ModelPlan, ModelPlanner, ModelTask
+from policyforest.exploration.model_planner import EARLIER, ModelPlan, ModelPlanner, ModelTask
 from policyforest.exploration.plan_files import PlanFiles, StoredPlan
 from policyforest.exploration.policy_selection import PolicyCallback, best_by_validation
 from policyforest.exploration.problem import Explorable
@@ -162,43 +162,45 @@ class ModelExploration(ExploringAgent):
     ) -> list[Policy]:
         """Up to n policies to choose from: one planned from all samples that nothing is left to explore with, and those
         of the last plans that the model trusts most."""
-        number = whole_number("n", n, at_least=1)
-        final = self._final()
-        if callback is not None:
-            callback(1, number)
-        earlier = self._trusted([plan.policy for plan in self._stored if not plan.explores], number - 1)
-        if callback is not None:
-            callback(number, number)
-        return [final.policy, *earlier]
+        return self._choices(n, callback)[0]
 
     def best_policy(
         self,
         n: int = REMEMBERED,
-        validation_episodes: int = 10,
+        validation_episodes: int | None = 10,
         *,
         callback: PolicyCallback | None = None,
         executor: Executor | None = None,
     ) -> Policy:
-        """The best of up to n policies: by `validation_episodes` episodes each; without an environment, by members of
-        the model's ensemble that none of them was made with. If a run got worse, an earlier policy is returned."""
-        whole_number("validation_episodes", validation_episodes, at_least=1)
-        candidates = self.policies(n, callback=callback)
-        if self.env is not None:
+        """The best of up to n policies: by `validation_episodes` episodes each; without an environment, or with None,
+        by members of the model's ensemble that none of them was made with. So a run that was good and got worse goes
+        back. The run itself does not change."""
+        if validation_episodes is not None:
+            whole_number("validation_episodes", validation_episodes, at_least=1)
+        candidates, model = self._choices(n, callback)
+        if self.env is not None and validation_episodes is not None:
             return best_by_validation(candidates, self.env, validation_episodes, self.seed)
-        return self._trusted(candidates, 1)[0]
+        return self._trusted(model, candidates, 1)[0]
 
-    def _final(self) -> ModelPlan:
+    def _choices(self, n: int, callback: PolicyCallback | None) -> tuple[list[Policy], DynamicsModel]:
+        """Up to n policies, and the model of all samples."""
+        number = whole_number("n", n, at_least=1)
         self.wait()
-        made = self.model_planner.plan(replace(self._task(self.n_episodes), final=True))
-        self._model = made.model
-        return replace(made, policy=self._labelled(made))
+        final = self.model_planner.plan(replace(self._task(self.n_episodes), final=True))
+        if callback is not None:
+            callback(1, number)
+        earlier = [plan.policy for plan in self._stored if not plan.explores]
+        earlier = self._trusted(final.model, earlier, number - 1)
+        if callback is not None:
+            callback(number, number)
+        return [self._labelled(final), *earlier], final.model
 
-    def _trusted(self, policies: Sequence[Policy], number: int) -> list[Policy]:
-        """The policies that the newest model thinks most of."""
-        if number < 1 or not policies or self._model is None:
-            return list(policies)[:number]
+    def _trusted(self, model: DynamicsModel, policies: Sequence[Policy], number: int) -> list[Policy]:
+        """The policies that a model thinks most of."""
+        if number < 1 or not policies:
+            return []
         recent = list(policies)[-4 * number :]
-        values = self.model_planner.judged(self._model, recent, self.seed).mean(axis=1)
+        values = self.model_planner.judged(model, recent, self.seed).mean(axis=1)
         return [recent[i] for i in np.argsort(-values, kind="stable")[:number]]
 
     def _record(self, episode: Any) -> Record:
@@ -207,13 +209,18 @@ class ModelExploration(ExploringAgent):
     def _plan(self, record: Record, background: bool = False) -> float:
         """Plans if a plan is due; returns the seconds, 0 for a plan in the background."""
         samples, number = self.transitions, self.n_episodes - 1
-        if not self.model_planner.due(self._model, samples):
+        if not self.model_planner.due(self._model, samples, self._vain_plans()):
             return 0.0
         make = partial(self._make, self._task(number), number)
         if not background:
             return self._plans.make("plain", make)
         self._plans.make_in_background("plain", make)
         return 0.0
+
+    def _vain_plans(self) -> int:
+        """How many of the last plans kept the policy of an earlier one. Plans on a grid do not count: they are quick."""
+        kept = [plan.winner.startswith(EARLIER) and "grid" not in plan.values for plan in reversed(self._stored)]
+        return kept.index(False) if False in kept else len(kept)
 
     def _task(self, episode: int) -> ModelTask:
         last = self._stored[-1] if self._stored else None

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from policyforest._support.arguments import Floats, real_number
+from policyforest._support.blas import one_blas_thread
 from policyforest._support.spaces import bounds
 from policyforest.data.known_functions import Known
 from policyforest.data.transitions import Transitions
@@ -39,8 +40,9 @@ from policyforest.learning.improvement.rollout_improvement import RolloutImprove
 from policyforest.learning.improvement.simple_policies import constant_policy, middle_action
 from policyforest.learning.improvement.simulation import EXPLORING, LEAVING, Simulation
 from policyforest.learning.improvement.trajectory_policy import (
-    FINAL_ROUNDS,
-    ROUNDS,
+    FINAL,
+    NOVEL,
+    USUAL,
     TrajectoryPlan,
     trajectory_policy,
 )
@@ -57,6 +59,8 @@ MEMBERS, FIRST_JUDGE = 4, 100
 JUDGED_STARTS = 24
 # Candidates that always do the same: nothing, the least and the most.
 CONSTANTS = ("constant", "least", "most")
+# The policies of earlier plans, with a number each.
+EARLIER = "earlier"
 # Gains over a constant action below this part of the rewards' spread are worth nothing.
 NEGLIGIBLE = 0.02
 # By what the worth of novelty falls with each episode that was played for it.
@@ -131,23 +135,27 @@ class ModelPlanner:
         how = DynamicsForest(self.reward, self.terminal, random_state=seed, n_jobs=self.n_jobs, kernels=not few)
         return how.fit(samples)
 
-    def due(self, model: DynamicsModel | None, samples: Transitions) -> bool:
-        """Whether a plan is due: by the growth of the samples, or because `model`, the last plan's, was wrong."""
+    @one_blas_thread
+    def due(self, model: DynamicsModel | None, samples: Transitions, vain: int = 0) -> bool:
+        """Whether a plan is due: by the growth of the samples, or because `model`, the last plan's, was wrong. `vain`:
+        plans since the last that was better than the one before; each doubles the growth that the next waits for."""
         if len(samples) < FEWEST_SAMPLES:
             return False
         if model is None:
             return True
         planned = len(model.transitions)
-        if len(samples) >= (1.0 + self.growth) * planned:
+        if len(samples) >= (1.0 + self.growth * 2**vain) * planned:
             return True
         return len(samples) >= (1.0 + LEAST_GROWTH) * planned and _wrong(model, samples[planned:])
 
+    @one_blas_thread
     def plan(self, task: ModelTask) -> ModelPlan:
         """Learns the model and a policy."""
         started = time.perf_counter()
         made = _Planning(self, task).run()
         return replace(made, seconds=time.perf_counter() - started)
 
+    @one_blas_thread
     def judged(self, model: DynamicsModel, policies: Sequence[Policy], seed: int) -> Floats:
         """What policies are worth where episodes begin, on members of the ensemble that none was made with: a row of
         members for each."""
@@ -231,7 +239,7 @@ class _Planning:
             return grid_policy(members, self.judge.judged, self.how.n_steps, self.task.seed)
         return trajectory_policy(
             self.judge.simulation(0, novelty), self.judge.starts, self.how.n_steps, self.task.seed % 2**32,
-            self.task.sequence, FINAL_ROUNDS if self.task.final else ROUNDS,
+            self.task.sequence, FINAL if self.task.final else NOVEL if novelty > 0.0 else USUAL,
             self.task.earlier[0] if self.task.earlier and novelty == 0.0 else None,
         )  # fmt: skip
 
@@ -249,7 +257,7 @@ class _Planning:
             found["fpf-pwl"] = FittedPolicyForest(q_learner=q, random_state=seed, n_jobs=n_jobs).fit(data)
         # A plan on a grid does not start from earlier ones: while it is quick, only the last of them competes.
         earlier = self.task.earlier[: 1 if self.on_grid and not self.task.final else None]
-        return found | {f"earlier {i}": policy for i, policy in enumerate(earlier)}
+        return found | {f"{EARLIER} {i}": policy for i, policy in enumerate(earlier)}
 
     def _carries_values(self) -> bool:
         """Whether a Fitted Policy Forest competes, in few dimensions: where some end pays more than any other step,

@@ -16,15 +16,26 @@
 #include "policyforest/forest/predictor.hpp"
 #include "policyforest/grow/grow.hpp"
 #include "policyforest/model/features.hpp"
+#include "policyforest/support/kernels.hpp"
 
 namespace policyforest {
 
 // sum_i weight_i exp(-|(z - centre_i) / length|^2 / 2) over the scaled inputs z of `Features`, the mean of a Gaussian
-// process. Centres are stored divided by the lengths, in a row each.
-struct Kernel {
-  std::vector<double> lengths, centres, weights;
+// process.
+class Kernel {
+ public:
+  // `centres` has a row for each weight.
+  Kernel(std::vector<double> lengths, const double* centres, const double* weights, std::size_t n);
 
+  const std::vector<double>& lengths() const { return lengths_; }
   double value(const double* scaled) const;  // of z / length
+  // The value, and its slopes in z / length; also its second derivatives, unless `curvature` is null.
+  double expand(const double* scaled, double* slopes, double* curvature) const;
+
+ private:
+  Gaussians terms() const { return {centres_.data(), half_squares_.data(), weights_.data(), weights_.size()}; }
+  // Centres are divided by the lengths.
+  std::vector<double> lengths_, centres_, half_squares_, weights_;
 };
 
 // c·phi(x) + kernel(z) + F(x clipped to `range`); each part may be missing.
@@ -44,6 +55,12 @@ struct RegressorGroup {
   std::size_t n_terms() const;  // features that some output needs
   // Rows of inputs into rows of outputs.
   void predict(const double* rows, std::size_t n, double* out) const;
+  // The same for the first n rows and for n_moves * n rows near them: row m * n + i is near row i of the first n. There
+  // kernels are followed by their slopes, or also by their second derivatives, and not computed again.
+  void predict_around(const double* rows, std::size_t n, std::size_t n_moves, bool curved, double* out) const;
+
+ private:
+  void add_forests(const double* rows, std::size_t n, double* out) const;
 };
 
 struct CirclePair {
@@ -123,13 +140,18 @@ class ModelStepper {
   // kept in the edge box.
   void step(const double* states, const double* actions, const std::uint32_t* residual_rows, std::size_t n,
             ModelStep& out);
+  // The same without residuals for n rows and n_moves * n rows near them: see RegressorGroup::predict_around. Kernels of
+  // the reward are followed by their second derivatives.
+  void step_around(const double* states, const double* actions, std::size_t n, std::size_t n_moves, ModelStep& out);
   // Charges for leaving the data and brings next states back to its box.
   void keep_in_data(std::size_t n, ModelStep& out) const;
 
  private:
+  void gather_inputs(const double* states, const double* actions, std::size_t n);
   const double* applied(const double* states, const double* actions, std::size_t n);
   void add_residuals(const std::uint32_t* residual_rows, std::size_t n);
   void apply_changes(const double* states, const double* actions, std::size_t n, ModelStep& out);
+  void gather_reward_inputs(const double* states, const double* actions, std::size_t n, const ModelStep& out);
   void rewards(const double* states, const double* actions, std::size_t n, bool noisy, ModelStep& out);
   void ends(std::size_t n, ModelStep& out);
 

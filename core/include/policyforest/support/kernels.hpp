@@ -1,4 +1,4 @@
-// The loops that growing spends its time in, compiled once for each instruction set and chosen at run time.
+// The loops that growing and planning spend their time in, compiled once for each instruction set and chosen at run time.
 //
 // All versions return the same bits: sums run over eight virtual lanes (lane j takes elements j, j + 8, …) that
 // are joined in a fixed order, and nothing is contracted into fused multiply-adds.
@@ -21,6 +21,13 @@ struct LowerSums {
   double weight;      // of the samples with x <= split: their number, or the sum of their weights
   double sum;         // of z, or of weight * z
   std::size_t count;  // their number
+};
+
+// Gaussian functions: column d of their centres begins at centres + d * n. n is a multiple of 8; what fills it up has
+// the weight 0.
+struct Gaussians {
+  const double *centres, *half_squares, *weights;  // half_squares: |centre|^2 / 2
+  std::size_t n;
 };
 
 struct Kernels {
@@ -61,6 +68,12 @@ struct Kernels {
   // A step of Gaussian elimination on both sides of a symmetric form of n_used rows: subtracts multiples of the row
   // `pivot` from the others so that its column becomes 0, and sets that row and column to 0.
   void (*eliminate)(double* form, std::size_t n_used, std::size_t width, std::size_t pivot);
+  // sum_i weight_i e^(-|z - centre_i|^2 / 2) over `width` dimensions.
+  double (*gaussian_sum)(const double* z, std::size_t width, const Gaussians& terms);
+  // The same sum in another order, with its slopes in z and, unless null, its width * width second derivatives; `lanes`
+  // has room for 4 * width * (width + 5) numbers.
+  double (*gaussian_expansion)(const double* z, std::size_t width, const Gaussians& terms, double* lanes,
+                               double* slopes, double* curvature);
 };
 
 // The best version this processor runs.

@@ -71,7 +71,7 @@ class DynamicsForest:
             if d in exogenous:
                 none = OutputKind("none")
                 choices[j] = Choice(none, none, targets[:, j], choices[j].score, choices[j].errors)
-        reward = self._reward(data, held_out, seed)
+        reward = self._reward(data, held_out, seed, needed=known[0] is None or not self.kernels)
         spread, residuals = observed_noise(inputs, targets, choices, reward.choice, reward.rows, seed, self.n_jobs)
         end = fit_end(data, inputs, held_out.fold, seed, self.n_jobs)
         return DynamicsModel(
@@ -121,9 +121,9 @@ class DynamicsForest:
         if terminal is not None:
             known_ends(terminal, *steps)
 
-    def _reward(self, data: Transitions, held_out: HeldOut, seed: int) -> RewardModel:
+    def _reward(self, data: Transitions, held_out: HeldOut, seed: int, needed: bool) -> RewardModel:
         """The reward of steps that go on, over (s, a), (s', a) or s' and the command that acts: whichever predicts
-        better."""
+        better. Where it is known, Gaussian processes are not spent on it."""
         rows = np.flatnonzero(~data.terminals)
         rows = np.arange(len(data)) if len(rows) == 0 else rows
         n, m = data.states.shape[1], data.actions.shape[1]
@@ -133,6 +133,9 @@ class DynamicsForest:
             places = [d if d < n else d - n - m for d in sources]
             angles = {k: data.periodic[d] for k, d in enumerate(places) if d in data.periodic}
             inputs = ModelInputs(np.ascontiguousarray(step[:, sources]), angles)
+            if not needed:
+                none = OutputKind("none")
+                return RewardModel(Choice(none, none, np.zeros(len(y)), 1.0, {}), inputs, y, tuple(sources), rows)
             choice = choose(inputs, y, held_out[rows], seed + 1, self.n_jobs, self.kernels)
             models.append(RewardModel(choice, inputs, y, tuple(sources), rows))
             if choice.score > 1.0 - 1e-9:

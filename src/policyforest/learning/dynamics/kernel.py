@@ -17,10 +17,13 @@ from numpy.typing import NDArray
 
 from policyforest._support.arguments import Floats
 
-# Centres of the expansion: what a step of the model costs is proportional to them.
-CENTRES = 300
+# Centres of the expansion: what a step of the model costs is proportional to them. (Cart-pole, 500 samples: with 150
+# the speeds are missed by 3e-5 and 5e-4 of their variance, with 300 by 7e-5 and 1e-4.)
+CENTRES = 150
 # The likelihood is maximised on this many samples in so many steps; more change the lengths little.
 LIKELIHOOD_SAMPLES, LIKELIHOOD_STEPS = 220, 60
+# The search ends when so many steps have added less than this to the logarithm of the likelihood.
+PATIENCE, SETTLED = 8, 0.1
 # Bounds of the logarithms of lengths, and of the noise as a part of the outputs' spread.
 LENGTHS, NOISE = (np.log(0.2), np.log(50.0)), (np.log(3e-4), np.log(1.0))
 JITTER = 1e-8
@@ -62,11 +65,14 @@ def kernel_shape(inputs: Floats, y: Floats, seed: int, start: KernelShape | None
     low = np.concatenate([np.full(d, LENGTHS[0]), [np.log(0.05), NOISE[0]]])
     high = np.concatenate([np.full(d, LENGTHS[1]), [np.log(20.0), NOISE[1]]])
     step, last = np.full(d + 2, 0.2), np.zeros(d + 2)
-    best, top = place, -np.inf
+    best, top, tops = place, -np.inf, list[float]()
     for _ in range(LIKELIHOOD_STEPS):
         value, slope = _likelihood(place, z, target)
         if value > top:
             best, top = place, value
+        tops.append(top)
+        if len(tops) > PATIENCE and top - tops[-1 - PATIENCE] < SETTLED:
+            break
         agree = np.sign(slope) * np.sign(last)
         step = np.clip(np.where(agree > 0, 1.2 * step, np.where(agree < 0, 0.5 * step, step)), 1e-3, 0.7)
         last = np.where(agree < 0, 0.0, slope)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from policyforest.data.known_functions import known_ends, known_rewards
 from policyforest.learning.dynamics.dynamics_model import DynamicsModel
 from policyforest.learning.dynamics.edge import Edge
 from policyforest.learning.dynamics.kernel import spread_rows
+from policyforest.policy.policy import Policy
 
 # What leaving the data by its whole width costs a plan that is to be relied on, and one that explores.
 LEAVING, EXPLORING = 100.0, 1.0
@@ -32,10 +33,12 @@ REACH = 3.0
 SMALLEST = 1e-3
 
 
-class SimulatedEpisodes(NamedTuple):
-    """Episodes of a policy: the states that it passed (rows, steps + 1, dimensions), and what they are worth."""
+class Followed(NamedTuple):
+    """Episodes in a simulation: the states that they pass (rows, steps + 1, dimensions), the actions taken, and what
+    they are worth."""
 
     states: Floats
+    actions: Floats
     worth: Floats
 
 
@@ -100,28 +103,59 @@ class Simulation:
         here, taken = np.ascontiguousarray(states), np.ascontiguousarray(actions)
         ahead, rewards, chance, paid = self.native.step(here, taken, residuals, False)
         ahead = np.clip(np.where(np.isnan(ahead), here, ahead), *self._reach)
+        others = [member.step(here, taken, residuals, False)[0] for member in self._disputing]
+        return ahead, *self._earned(here, taken, ahead, rewards, chance, paid, others)
+
+    def around(self, states: Floats, actions: Floats, moves: Floats) -> tuple[Floats, Floats]:
+        """Next states (moves, rows, dimensions) and rewards (moves, rows) of steps from points near rows (s, a):
+        `moves` has a row for each point, the first of them zeros. Gaussian processes are followed by their slopes."""
+        n, d = states.shape
+        points = np.concatenate([states, actions], axis=1)[None] + moves[:, None]
+        here = np.ascontiguousarray(points[..., :d].reshape(-1, d))
+        taken = np.ascontiguousarray(points[..., d:].reshape(len(here), -1))
+        ahead, rewards, chance, paid = self.native.step_around(here, taken, n)
+        ahead = np.clip(np.where(np.isnan(ahead), here, ahead), *self._reach)
+        others = [member.step_around(here, taken, n)[0] for member in self._disputing]
+        earned, _ = self._earned(here, taken, ahead, rewards, chance, paid, others)
+        return ahead.reshape(len(moves), n, d), earned.reshape(len(moves), n)
+
+    @property
+    def rewards_states_alone(self) -> bool:
+        """Whether what a step earns is known once its next state is."""
+        return self.model.known_reward is not None and not self._disputing
+
+    def reward_around(self, states: Floats, actions: Floats, moves: Floats, ahead: Floats) -> Floats:
+        """The rewards (moves, rows) of steps from points near rows (s, a) whose next states are given."""
+        d = states.shape[1]
+        points = (np.concatenate([states, actions], axis=1)[None] + moves[:, None]).reshape(ahead[..., 0].size, -1)
+        none = np.zeros(len(points))
+        earned, _ = self._earned(points[:, :d], points[:, d:], ahead.reshape(-1, d), none, none, none, [])
+        return earned.reshape(len(moves), len(states))
+
+    @property
+    def _disputing(self) -> tuple[_core.LearnedModel, ...]:
+        """The members whose opinion about a step counts."""
+        return self.rivals if self.novelty > 0.0 else ()
+
+    def _earned(
+        self, here: Floats, taken: Floats, ahead: Floats, rewards: Floats, chance: Floats, paid: Floats,
+        others: list[Floats],
+    ) -> tuple[Floats, Floats]:  # fmt: skip
+        """What rows of steps earn, and the chances that they are the last."""
         if self.model.known_terminal is not None:
             chance = known_ends(self.model.known_terminal, here, taken, ahead).astype(np.float64)
         if self.model.known_reward is not None:
             rewards = paid = known_rewards(self.model.known_reward, here, taken, ahead)
         rewards = np.where(np.isfinite(rewards), rewards, self.edge.reward)
         earned = (1.0 - chance) * rewards + chance * paid + self._beyond(ahead)
-        if self.novelty > 0.0 and self.rivals:
-            earned = earned + self.novelty * self._disputed(here, taken)
-        return ahead, earned, chance
+        if others:
+            earned = earned + self.novelty * self._disputed(ahead, others)
+        return earned, chance
 
-    def _disputed(self, states: Floats, actions: Floats) -> Floats:
+    def _disputed(self, outcome: Floats, others: list[Floats]) -> Floats:
         """How much members disagree about where steps lead: 0 to 1, a spread of the data in some dimension."""
-        outcomes = [member.step(states, actions, None, False)[0] for member in (self.native, *self.rivals)]
-        apart = np.stack([self.apart(outcome, outcomes[0]) for outcome in outcomes]).std(axis=0) / self.spread
+        apart = np.stack([self.apart(other, outcome) for other in (outcome, *others)]).std(axis=0) / self.spread
         return np.asarray(np.clip(np.nan_to_num(apart, nan=1.0).max(axis=1), 0.0, 1.0))
-
-    def reward(self, states: Floats, actions: Floats, ahead: Floats) -> Floats:
-        """The rewards of steps whose next states are given, where the reward is known; else those of the model."""
-        if self.model.known_reward is None or self.model.known_terminal is not None:
-            return self.step(states, actions)[1]
-        rewards = known_rewards(self.model.known_reward, states, actions, ahead)
-        return rewards + self._beyond(ahead)
 
     def _beyond(self, ahead: Floats) -> Floats:
         """What a step beyond the data costs, or is worth to a plan that explores."""
@@ -157,33 +191,47 @@ class Simulation:
             difference[..., d] = (difference[..., d] + turn / 2) % turn - turn / 2
         return np.asarray(difference)
 
-    def follow(self, starts: Floats, actions: Floats) -> tuple[Floats, Floats]:
-        """States (rows, steps + 1, dimensions) and rewards (rows, steps) of sequences of actions."""
-        n, n_steps, _ = actions.shape
-        states, rewards = np.empty((n, n_steps + 1, starts.shape[1])), np.empty((n, n_steps))
-        states[:, 0], alive = starts, np.ones(n)
-        for t in range(n_steps):
-            states[:, t + 1], earned, chance = self.step(states[:, t], actions[:, t])
-            rewards[:, t] = alive * earned
-            alive = alive * (1.0 - chance)
-        return states, rewards
+    def follow(
+        self, starts: Floats, actions: Floats, feedback: Floats | None = None, reference: Floats | None = None
+    ) -> Followed:
+        """What sequences of actions lead to; with feedback on the distance of states from those of a reference."""
+        law = [None if part is None else np.ascontiguousarray(part) for part in (feedback, reference)]
+        begin, given = np.ascontiguousarray(starts), np.ascontiguousarray(actions)
+        return self._followed(*_core.track(self.native, begin, given, *law, self._box, self._reach_rows))
 
     def play(
-        self, policy: Any, starts: Floats, n_steps: int, rng: np.random.Generator, noise: float = 0.0
-    ) -> SimulatedEpisodes:
+        self, policy: Policy, starts: Floats, n_steps: int, rng: np.random.Generator, noise: float = 0.0
+    ) -> Followed:
         """Plays a policy with the noise that was observed, and with noise on its actions as a part of their range."""
         n, (low, high) = len(starts), self.action_box.T
-        states, rewards, alive = np.empty((n, n_steps + 1, starts.shape[1])), np.empty((n, n_steps)), np.ones(n)
-        states[:, 0] = starts
+        added = np.empty((n_steps, n, len(low))) if noise > 0.0 else None
+        rows = np.empty((n_steps, n), dtype=np.uint32)
         for t in range(n_steps):
-            actions = policy.act_batch(states[:, t])
-            if noise > 0.0:
-                actions = np.clip(actions + noise * (high - low) * rng.standard_normal(actions.shape), low, high)
-            rows = rng.integers(len(self.model.residuals), size=n).astype(np.uint32)
-            states[:, t + 1], earned, chance = self.step(states[:, t], actions, rows)
-            rewards[:, t] = alive * earned
-            alive = alive * (1.0 - chance)
-        return SimulatedEpisodes(states, self.worth(rewards))
+            if added is not None:
+                added[t] = noise * (high - low) * rng.standard_normal((n, len(low)))
+            rows[t] = rng.integers(len(self.model.residuals), size=n)
+        begin = np.ascontiguousarray(starts)
+        played = _core.play(self.native, policy.native, begin, rows, added, self._box, self._reach_rows)
+        return self._followed(*played)
+
+    def _followed(self, states: Floats, actions: Floats, rewards: Floats, chance: Floats, paid: Floats) -> Followed:
+        """What paths earn: all their steps side by side."""
+        n, n_steps, m = actions.shape
+        here = np.ascontiguousarray(states[:, :-1].reshape(n * n_steps, -1))
+        ahead, taken = states[:, 1:].reshape(n * n_steps, -1), np.ascontiguousarray(actions.reshape(n * n_steps, m))
+        others = [member.step(here, taken, None, False)[0] for member in self._disputing]
+        earned, ends = self._earned(here, taken, ahead, rewards.ravel(), chance.ravel(), paid.ravel(), others)
+        going = np.cumprod(1.0 - ends.reshape(n, n_steps), axis=1)
+        alive = np.concatenate([np.ones((n, 1)), going[:, :-1]], axis=1)
+        return Followed(states, actions, self.worth(alive * earned.reshape(n, n_steps)))
+
+    @cached_property
+    def _box(self) -> Floats:
+        return np.ascontiguousarray(self.action_box)
+
+    @cached_property
+    def _reach_rows(self) -> Floats:
+        return np.ascontiguousarray(np.stack(self._reach, axis=1))
 
     def worth(self, rewards: Floats) -> Floats:
         """The discounted sums of rows of rewards; what is not finite is worth nothing at all."""

@@ -15,7 +15,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
+import policyforest._core as _core
 from policyforest._support.arguments import Floats
 from policyforest.learning.improvement.simulation import Simulation
 
@@ -25,9 +27,9 @@ SEQUENCES, ELITE, HELD = 240, 0.1, (1, 3, 8, 20)
 GROWN_FROM, GROWN_BY = 1 / 3, 1 / 9
 # Differences for slopes, as parts of a dimension's spread and of the action's range.
 DIFFERENCE = 0.02
-STEPS = np.array([1.0, 0.5, 0.2, 0.06])
+LARGE_STEPS, SMALL_STEPS = np.array([1.0, 0.5]), np.array([0.2, 0.06])
 EASIER, HARDER, FIRST_DAMPING, MOST_DAMPING = 1 / 3, 5.0, 1e-2, 1e6
-FLATTEST, LARGEST = 1e-8, 1e12
+FLATTEST = 1e-8
 # Improvement ends when the best step gains less than this part of a trajectory's worth.
 SETTLED = 1e-4
 
@@ -45,7 +47,7 @@ def search_sequence(
         drawn = np.concatenate([_held(rng, SEQUENCES // len(HELD), n_steps, len(low), hold) for hold in HELD])
         tried = np.concatenate([kept, np.clip(mean + spread * drawn, -1.0, 1.0)])
         starts = np.repeat(start[None], len(tried), axis=0)
-        worth = simulation.worth(simulation.follow(starts, middle + half * tried)[1])
+        worth = simulation.follow(starts, middle + half * tried).worth
         order = np.argsort(-worth, kind="stable")[: int(ELITE * len(tried))]
         if worth[order[0]] > top:
             best, top = tried[order[0]].copy(), float(worth[order[0]])
@@ -75,9 +77,8 @@ class Trajectories:
     @classmethod
     def of(cls, simulation: Simulation, starts: Floats, actions: Floats) -> Trajectories:
         """The trajectories of sequences, without feedback yet."""
-        states, rewards = simulation.follow(starts, actions)
-        feedback = np.zeros((*actions.shape, starts.shape[1]))
-        return cls(states, actions.copy(), feedback, simulation.worth(rewards))
+        made = simulation.follow(starts, actions)
+        return cls(made.states, made.actions, np.zeros((*actions.shape, starts.shape[1])), made.worth)
 
     @classmethod
     def grown(
@@ -110,98 +111,64 @@ class Trajectories:
 
     def _forward(self, simulation: Simulation, change: Floats) -> Floats:
         """Takes for each trajectory the step that earns most; returns what it gains, 0 where none does."""
-        n, n_steps, m = self.actions.shape
-        k, low, high = len(STEPS), *simulation.action_box.T
-        states = np.empty((k, n, n_steps + 1, self.states.shape[2]))
-        actions, rewards, alive = np.empty((k, n, n_steps, m)), np.empty((k, n, n_steps)), np.ones(k * n)
-        states[:, :, 0] = self.states[:, 0]
-        for t in range(n_steps):
-            apart = simulation.apart(states[:, :, t], np.broadcast_to(self.states[:, t], states[:, :, t].shape))
-            taken = self.actions[:, t] + STEPS[:, None, None] * change[:, t]
-            taken = taken + np.einsum("bin,abn->abi", self.feedback[:, t], apart)
-            actions[:, :, t] = np.clip(np.nan_to_num(taken), low, high)
-            ahead, earned, chance = simulation.step(
-                states[:, :, t].reshape(k * n, -1), actions[:, :, t].reshape(k * n, m)
-            )
-            states[:, :, t + 1], rewards[:, :, t] = ahead.reshape(k, n, -1), (alive * earned).reshape(k, n)
-            alive = alive * (1.0 - chance)
-        worth = simulation.worth(rewards)
+        gained = np.zeros(len(self.states))
+        for steps in (LARGE_STEPS, SMALL_STEPS):
+            rows = np.flatnonzero(gained == 0.0)  # small steps only where large ones gain nothing
+            if len(rows) > 0:
+                gained[rows] = self._stepped(simulation, change, rows, steps)
+        return gained
+
+    def _stepped(self, simulation: Simulation, change: Floats, rows: NDArray[np.intp], steps: Floats) -> Floats:
+        k, n = len(steps), len(rows)
+        tried = (self.actions[rows] + steps[:, None, None, None] * change[rows]).reshape(k * n, *change.shape[1:])
+        feedback, reference = (np.concatenate([part[rows]] * k) for part in (self.feedback, self.states))
+        made = simulation.follow(reference[:, 0], tried, feedback, reference)
+        worth = made.worth.reshape(k, n)
         best = worth.argmax(axis=0)
-        gained = np.maximum(worth[best, np.arange(n)] - self.worth, 0.0)
-        rows = np.flatnonzero(gained > 0)
-        self.states[rows], self.actions[rows] = states[best[rows], rows], actions[best[rows], rows]
-        self.worth[rows] = worth[best[rows], rows]
+        gained = np.maximum(worth[best, np.arange(n)] - self.worth[rows], 0.0)
+        better = np.flatnonzero(gained > 0)
+        chosen, to = best[better] * n + better, rows[better]
+        self.states[to], self.actions[to], self.worth[to] = (part[chosen] for part in made)
         return np.asarray(gained)
 
     def _backward(self, simulation: Simulation, damping: Floats) -> tuple[Floats, Floats]:
         """The changes of the actions and their feedback, from the last step to the first."""
         n, n_steps, m = self.actions.shape
         d = self.states.shape[2]
-        slopes, gradient, curvature = _expanded(
-            simulation, self.states[:, :-1].reshape(n * n_steps, d), self.actions.reshape(n * n_steps, m)
-        )
-        slopes, gradient = slopes.reshape(n, n_steps, d, d + m), gradient.reshape(n, n_steps, d + m)
-        curvature = curvature.reshape(n, n_steps, d + m, d + m)
         low, high = simulation.action_box.T
-        damped = np.diag(simulation.reward_scale / ((high - low) / 2) ** 2) * damping[:, None, None]
-        change, feedback = np.empty((n, n_steps, m)), np.empty((n, n_steps, m, d))
-        first, second = np.zeros((n, d)), np.zeros((n, d, d))
-        for t in range(n_steps - 1, -1, -1):
-            f = slopes[:, t]
-            q = gradient[:, t] + simulation.discount * np.einsum("bni,bn->bi", f, first)
-            form = curvature[:, t] + simulation.discount * f.transpose(0, 2, 1) @ second @ f
-            own, cross = form[:, d:, d:], form[:, d:, :d]
-            inverse = _negative_inverse(own - damped, FLATTEST * simulation.reward_scale)
-            move, gain = -np.einsum("bij,bj->bi", inverse, q[:, d:]), -inverse @ cross
-            here = self.actions[:, t]
-            stuck = ((here >= high - 1e-9) & (move > 0)) | ((here <= low + 1e-9) & (move < 0))
-            move, gain = np.where(stuck, 0.0, move), np.where(stuck[:, :, None], 0.0, gain)
-            change[:, t], feedback[:, t] = move, gain
-            back = gain.transpose(0, 2, 1)
-            first = q[:, :d] + np.einsum(
-                "bni,bi->bn", back, q[:, d:] + np.einsum("bij,bj->bi", own, move)
-            ) + np.einsum("bin,bi->bn", cross, move)  # fmt: skip
-            mixed = back @ cross
-            second = form[:, :d, :d] + back @ own @ gain + mixed + mixed.transpose(0, 2, 1)
-            first, second = _finite(first), _finite((second + second.transpose(0, 2, 1)) / 2)
-        return change, feedback
+        size = np.concatenate([DIFFERENCE * simulation.spread, DIFFERENCE * (high - low)])
+        around = _expanded(
+            simulation, self.states[:, :-1].reshape(n * n_steps, d), self.actions.reshape(n * n_steps, m), size
+        )
+        slopes, gradient, curvature = (part.reshape(n, n_steps, *part.shape[1:]) for part in around)
+        damped = damping[:, None] * simulation.reward_scale / ((high - low) / 2) ** 2
+        return _core.improve_backward(
+            slopes, gradient, curvature, size, np.ascontiguousarray(self.actions), damped,
+            np.ascontiguousarray(simulation.action_box), simulation.discount, FLATTEST * simulation.reward_scale,
+        )  # fmt: skip
 
 
-def _finite(numbers: Floats) -> Floats:
-    """What overflowed is no slope: it counts as flat."""
-    return np.asarray(np.nan_to_num(np.clip(numbers, -LARGEST, LARGEST), nan=0.0))
-
-
-def _negative_inverse(form: Floats, flattest: float) -> Floats:
-    values, vectors = np.linalg.eigh(_finite(form))
-    values = np.minimum(values, -flattest)
-    return np.asarray((vectors / values[:, None, :]) @ vectors.transpose(0, 2, 1))
-
-
-def _expanded(simulation: Simulation, states: Floats, actions: Floats) -> tuple[Floats, Floats, Floats]:
-    """Slopes of the next state, and gradient and curvature of the reward, in (s, a); the curvature made concave."""
-    here = np.concatenate([states, actions], axis=1)
-    n, d = states.shape
-    w = here.shape[1]
-    low, high = simulation.action_box.T
-    size = np.concatenate([DIFFERENCE * simulation.spread, DIFFERENCE * (high - low)])
-    moves = np.concatenate([np.zeros((1, w)), np.diag(size), -np.diag(size)])
-    rows = (here[None] + moves[:, None]).reshape(-1, w)
-    ahead, rewards, _ = simulation.step(rows[:, :d], rows[:, d:])
-    ahead, rewards = ahead.reshape(len(moves), n, d), rewards.reshape(len(moves), n)
+def _expanded(simulation: Simulation, states: Floats, actions: Floats, size: Floats) -> tuple[Floats, Floats, Floats]:
+    """Slopes of the next state in (s, a), and gradient and second differences of the reward, over differences of a size
+    for each dimension."""
+    n, w = len(states), len(size)
+    one = np.diag(size)
+    pairs = [(i, j) for i in range(w) for j in range(i)]
+    moves, both = np.concatenate([np.zeros((1, w)), one, -one]), np.array([one[i] + one[j] for i, j in pairs])
+    if simulation.rewards_states_alone:
+        ahead, rewards = simulation.around(states, actions, moves)
+        slope = simulation.apart(ahead[1 : 1 + w], ahead[:1])
+        linear = np.stack([ahead[0] + slope[i] + slope[j] for i, j in pairs])
+        rewards = np.concatenate([rewards, simulation.reward_around(states, actions, both, linear)])
+    else:
+        ahead, rewards = simulation.around(states, actions, np.concatenate([moves, both]))
     up, down = slice(1, 1 + w), slice(1 + w, 1 + 2 * w)
     slopes = simulation.apart(ahead[up], ahead[down]) / (2 * size[:, None, None])
     gradient = (rewards[up] - rewards[down]) / (2 * size[:, None])
     curvature = np.empty((n, w, w))
     for i in range(w):
         curvature[:, i, i] = rewards[1 + i] - 2 * rewards[0] + rewards[1 + w + i]
-    pairs = [(i, j) for i in range(w) for j in range(i)]
-    both = np.concatenate([here + moves[1 + i] + moves[1 + j] for i, j in pairs])
-    linear = np.concatenate([ahead[0] + slopes[i] * size[i] + slopes[j] * size[j] for i, j in pairs])
-    together = simulation.reward(both[:, :d], both[:, d:], linear).reshape(len(pairs), n)
     for k, (i, j) in enumerate(pairs):
-        mixed = together[k] - rewards[1 + i] - rewards[1 + j] + rewards[0]
+        mixed = rewards[1 + 2 * w + k] - rewards[1 + i] - rewards[1 + j] + rewards[0]
         curvature[:, i, j] = curvature[:, j, i] = mixed
-    values, vectors = np.linalg.eigh(_finite(curvature))
-    concave = (vectors * np.minimum(values, 0.0)[:, None, :]) @ vectors.transpose(0, 2, 1)
-    return _finite(slopes.transpose(1, 2, 0)), _finite(gradient.T), concave / np.outer(size, size)
+    return np.ascontiguousarray(slopes.transpose(1, 2, 0)), np.ascontiguousarray(gradient.T), curvature

@@ -8,6 +8,7 @@ as in DAgger (Ross et al., 2011), on trajectories from the states that the fores
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,7 +21,8 @@ from policyforest.policy.policy import Policy
 
 # Rounds of the search, of the improvement of the first trajectory, and of those that start from it.
 SEARCH_ROUNDS, FIRST_ROUNDS, NEXT_ROUNDS = 8, (6, 15), (4, 6)
-# Searches of each length, where the model is quick and where it holds Gaussian processes.
+# Searches of each length, where the model is quick and where it holds Gaussian processes; then one is enough if there
+# is an earlier plan to start from.
 SEARCHES, SLOW_SEARCHES = 4, 2
 # Trajectories from start states, and those that are added in each round: some of them from observed states.
 STARTS, AGGREGATED, OBSERVED = 8, 20, 6
@@ -28,7 +30,6 @@ STARTS, AGGREGATED, OBSERVED = 8, 20, 6
 VARIED = 0.2
 # A policy that is worth as much as trajectories but for this part is as good, and nearly as good.
 SAME, NEARLY = 0.01, 0.03
-ROUNDS, FINAL_ROUNDS = 3, 6
 # Noise of the actions with which a policy is played to see where it comes to, as a part of their range.
 NOISE = 0.05
 # Starts from which policies of several leaf sizes are compared.
@@ -40,7 +41,7 @@ BESIDE, COPIES = 0.05, 3
 # Feedback may ask for actions this part of their range beyond it: a linear leaf is steeper for it, and policies clip.
 BEYOND = 1.0
 LEAF_SHARES = (0.03, 0.01, 0.004)
-TREES = 20
+TREES = 12
 
 
 @dataclass(frozen=True)
@@ -58,18 +59,39 @@ class TrajectoryPlan:
     """The actions of the best trajectory, for the next plan to start from; None for plans without trajectories"""
 
 
+class Effort(NamedTuple):
+    """How much is done for a plan: how often trajectories are added from the states that the policy comes to, and the
+    part of what the trajectories promise that the policy may miss to be good enough."""
+
+    rounds: int = 3
+    missed: float = SAME
+
+
+USUAL, NOVEL, FINAL = Effort(), Effort(1), Effort(6)
+"""For the next episode, for one that is to see what is new, and for a policy that is relied on"""
+
+
+class _Fitted(NamedTuple):
+    policy: Policy
+    worth: float
+    share: float
+    """Of the states that a leaf has at least"""
+    visited: Floats
+    """States that the policy comes to"""
+
+
 def trajectory_policy(
     simulation: Simulation,
     starts: Floats,
     n_steps: int,
     seed: int,
     earlier: Floats | None = None,
-    rounds: int = ROUNDS,
+    effort: Effort = USUAL,
     incumbent: Policy | None = None,
 ) -> TrajectoryPlan:
-    """Plans from rows of start states; `earlier` is the sequence of an earlier plan, `rounds` is how often trajectories
-    from the states are added that the policy comes to. An `incumbent` that does what the trajectories promise stays."""
-    return _TrajectoryPlanning(simulation, starts, n_steps, seed).run(earlier, rounds, incumbent)
+    """Plans from rows of start states; `earlier` is the sequence of an earlier plan. An `incumbent` that does what the
+    trajectories promise stays."""
+    return _TrajectoryPlanning(simulation, starts, n_steps, seed).run(earlier, effort, incumbent)
 
 
 class _TrajectoryPlanning:
@@ -89,27 +111,27 @@ class _TrajectoryPlanning:
         self.states: list[Floats] = []
         self.actions: list[Floats] = []
 
-    def run(self, earlier: Floats | None, rounds: int, incumbent: Policy | None) -> TrajectoryPlan:
+    def run(self, earlier: Floats | None, effort: Effort, incumbent: Policy | None) -> TrajectoryPlan:
         best = self._first(earlier)
         rows = self.rng.integers(len(self.starts), size=STARTS)
         more = self._from(self.starts[rows], np.repeat(best.actions, STARTS, axis=0))
-        if incumbent is not None and not self.varied and self._does(incumbent, more):
+        if incumbent is not None and not self.varied and self._does(incumbent, more, effort.missed):
             played = self.simulation.play(incumbent, self.judged, 2 * self.n_steps, self._noise())
             worth = float(played.worth.mean())
             return TrajectoryPlan(incumbent, float(more.worth.mean()), worth, True, best.actions[0])
         self._learn_from(more)
         self._learn_from(self._from(*self._after(best)))
-        policy, worth, visited = self._fitted()
-        top = policy, worth
-        for _ in range(rounds):
-            self._aggregate(more, visited)
-            policy, worth, visited = self._fitted()
-            if worth > top[1]:
-                top = policy, worth
-        kept = self._does(top[0], more, NEARLY)
-        return TrajectoryPlan(top[0], float(more.worth.mean()), top[1], kept, best.actions[0])
+        fitted = top = self._fitted(LEAF_SHARES)
+        for _ in range(effort.rounds):
+            if not self.varied and self._does(top.policy, more, effort.missed):
+                break  # nothing is left to learn from the model
+            self._aggregate(more, fitted.visited)
+            fitted = self._fitted((top.share,))
+            top = max(top, fitted, key=lambda made: made.worth)
+        kept = self._does(top.policy, more, NEARLY)
+        return TrajectoryPlan(top.policy, float(more.worth.mean()), top.worth, kept, best.actions[0])
 
-    def _does(self, policy: Policy, promise: Trajectories, but: float = SAME) -> bool:
+    def _does(self, policy: Policy, promise: Trajectories, but: float) -> bool:
         """Whether a policy is worth as much as planned trajectories from the same starts, but for a part."""
         played = self.simulation.play(policy, promise.states[:, 0], self.n_steps, self._noise())
         promised = float(promise.worth.mean())
@@ -127,7 +149,7 @@ class _TrajectoryPlanning:
     def _searched(self, start: Floats, n_steps: int, earlier: Floats | None) -> Trajectories:
         """Trajectories that begin with the best sequences of some length: short ones grow well where a system is
         unstable, long ones find detours."""
-        number = SEARCHES if self.quick else SLOW_SEARCHES
+        number = SEARCHES if self.quick else SLOW_SEARCHES if earlier is None else 1
         found = [search_sequence(self.simulation, start, n_steps, SEARCH_ROUNDS, self.rng)[0] for _ in range(number)]
         if earlier is not None:
             found.append(_fitting(earlier, n_steps))
@@ -178,30 +200,32 @@ class _TrajectoryPlanning:
             sequences.append(_fitting(more.actions[row, t:], self.n_steps))
         self._learn_from(self._from(self._wrapped(chosen), np.stack(sequences)))
 
-    def _fitted(self) -> tuple[Policy, float, Floats]:
-        """The policy of the best leaf size, what it is worth, and the states that it comes to."""
+    def _fitted(self, shares: tuple[float, ...]) -> _Fitted:
+        """The policy of the best leaf size among shares of the states."""
         states, actions = np.concatenate(self.states), np.concatenate(self.actions)
-        box = self.data.state_box()
-        inside = np.ascontiguousarray(np.clip(states, *box.T))
-        tried = []
-        for share in LEAF_SHARES:
-            leaf = max(2 * (states.shape[1] + 1), int(share * len(states)))
-            forests = [
-                grow_forest(
-                    inside, actions[:, j], n_estimators=TREES, min_samples_leaf=leaf, leaf_model="linear",
-                    periodic=self.data.periodic or None, box=box, random_state=self.seed % 2**64,
-                    n_jobs=self.simulation.model.n_jobs,
-                )
-                for j in range(actions.shape[1])
-            ]  # fmt: skip
-            policy = make_policy(self.data, forests, "trajectories")
-            played = self.simulation.play(policy, self.judged, 2 * self.n_steps, self._noise())
-            tried.append((float(played.worth.mean()), policy))
-        worth, policy = max(tried, key=lambda row: row[0])
+        tried = [(share, self._regressed(states, actions, share)) for share in shares]
+        played = [self.simulation.play(policy, self.judged, 2 * self.n_steps, self._noise()) for _, policy in tried]
+        best = int(np.argmax([float(episodes.worth.mean()) for episodes in played]))
+        share, policy = tried[best]
         starts = self.starts[self.rng.integers(len(self.starts), size=4)]
         passed = self.simulation.play(policy, starts, 2 * self.n_steps, self.rng, NOISE).states
         visited = passed[:, :-1].reshape(-1, states.shape[1])
-        return policy, worth, visited[np.isfinite(visited).all(axis=1)]
+        visited = visited[np.isfinite(visited).all(axis=1)]
+        return _Fitted(policy, float(played[best].worth.mean()), share, visited)
+
+    def _regressed(self, states: Floats, actions: Floats, share: float) -> Policy:
+        box = self.data.state_box()
+        inside = np.ascontiguousarray(np.clip(states, *box.T))
+        leaf = max(2 * (states.shape[1] + 1), int(share * len(states)))
+        forests = [
+            grow_forest(
+                inside, actions[:, j], n_estimators=TREES, min_samples_leaf=leaf, leaf_model="linear",
+                periodic=self.data.periodic or None, box=box, random_state=self.seed % 2**64,
+                n_jobs=self.simulation.model.n_jobs,
+            )
+            for j in range(actions.shape[1])
+        ]  # fmt: skip
+        return make_policy(self.data, forests, "trajectories")
 
 
 def _fitting(sequence: Floats, n_steps: int) -> Floats:

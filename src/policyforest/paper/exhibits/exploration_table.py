@@ -40,16 +40,21 @@ def rows(cells: Cells, missing: bool = True) -> tuple[tuple[str, ...], list[tupl
 
 
 def _row(line: RunLine, found: Sequence[CellResult], expected: int, limit: float | None) -> tuple[str, ...]:
-    values = np.array([float(result["explored"][line.value]) for result in found])
-    seconds = np.array([float(result["explored"]["cpu_seconds"]) for result in found])
-    plans = float(np.mean([result["explored"]["plans"] for result in found]))
+    parts = [result[line.part] for result in found]
+    values = np.array([float(part[line.value]) for part in parts])
+    seconds = np.array([float(part["cpu_seconds"]) for part in parts])
+    plans = float(np.mean([part["plans"] for part in parts]))
     mean = f"{values.mean():.4g}"
     if len(values) > 1:
         low, high = mean_interval(values)
         mean = f"{mean} [{low:.4g}, {high:.4g}]"
     words = {True: "met", False: "not met", None: "needs the limit"}
     so_far = "" if len(found) == expected else " so far"
-    held = [requirement.holds(values, limit) for requirement in line.requirements]
+    exploring = np.array([float(part.get("exploring_seconds", np.inf)) for part in parts])
+    held = [
+        requirement.holds(exploring if requirement.statistic == "seconds" else values, limit)
+        for requirement in line.requirements
+    ]
     judged = [f"{text}: {words[holds]}{so_far}" for text, holds in zip(_texts(line), held, strict=True)]
     cost = f"{np.median(seconds):.0f} ({seconds.max():.0f})"
     counted = _count(len(found), expected)
