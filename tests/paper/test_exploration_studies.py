@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from policyforest.paper import STUDIES, exploration_studies
+from policyforest.paper import STUDIES, exploration_rivals, exploration_studies
 from policyforest.paper.exhibits import exploration_table
 from policyforest.paper.exploration_requirements import LINES, RunRequirement
 from policyforest.paper.exploration_studies import explore_and_evaluate
@@ -16,7 +16,7 @@ ROW = {"return": 50.0, "steps": 60.0, "balanced": 1.0, "cpu_seconds": 9.0, "plan
 
 
 def test_every_study_has_a_line_and_seeds_from_a_thousand():
-    assert {line.study for line in LINES} == set(exploration_studies.STUDIES)
+    assert {line.study for line in LINES} == {*exploration_studies.STUDIES, *exploration_rivals.STUDIES}
     for name in exploration_studies.STUDIES:
         assert STUDIES[name].all_seeds("paper")[0] == 2_000
         assert len(STUDIES[name].all_seeds("quick")) == 1

@@ -218,7 +218,7 @@ class ModelExploration(ExploringAgent):
         return 0.0
 
     def _vain_plans(self) -> int:
-        """How many of the last plans kept the policy of an earlier one. Plans on a grid do not count: they are quick."""
+        """How many of the last plans kept the policy of an earlier one; plans on a grid are quick, and do not count."""
         kept = [plan.winner.startswith(EARLIER) and "grid" not in plan.values for plan in reversed(self._stored)]
         return kept.index(False) if False in kept else len(kept)
 

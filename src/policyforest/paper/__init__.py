@@ -8,6 +8,7 @@ from policyforest.paper import (
     batch_studies,
     certificate_studies,
     engine_studies,
+    exploration_rivals,
     exploration_studies,
     limit_studies,
     online_studies,
@@ -30,6 +31,7 @@ ROOMS = (
     planning_studies,
     real_system_studies,
     exploration_studies,
+    exploration_rivals,
     certificate_studies,
 )
 STUDIES: dict[str, Study] = {name: study for room in ROOMS for name, study in room.STUDIES.items()}

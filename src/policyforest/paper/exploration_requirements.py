@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
 from policyforest._support.arguments import Floats
+from policyforest.paper.exploration_rivals import ALGORITHMS, TASKS, rival_study
+from policyforest.paper.exploration_studies import CART_POLE
 from policyforest.paper.finished_cells import Cells
 from policyforest.paper.planning_requirements import pendulum_limit
 
@@ -55,6 +57,9 @@ class RunLine:
     """What the agent is told besides the samples"""
     part: Literal["explored", "earlier"] = "explored"
     """Which part of a cell: the end of a run, or what it had earlier"""
+    learner: str = "ours"
+    validated: bool = False
+    """Whether the best of three policies was chosen by episodes beyond the budget, and not by the ensemble"""
 
     def limit_in(self, cells: Cells) -> float | None:
         """The return that dynamic programming reaches on the same episodes, where there is such a study."""
@@ -68,8 +73,23 @@ def _share(bound: float, share: float) -> tuple[RunRequirement, ...]:
 
 
 ROD = (RunRequirement("mean", -24.0), RunRequirement("worst", -30.0))
-POLE = "explore-inverted-pendulum-v5-600"
+CAR, POLE = "MountainCarContinuous-v0", "explore-inverted-pendulum-v5-600"
 NEAR_LIMIT = (RunRequirement("share", 0.05, 0.9, of_limit=True),)
+
+
+def _rivals() -> list[RunLine]:
+    """Lines of learners that are only compared with."""
+    made = []
+    for name, problem, _, stops, _ in TASKS:
+        for algorithm in ALGORITHMS:
+            study = rival_study(algorithm, name, stops)
+            value: Literal["return", "balanced"] = "balanced" if problem == CART_POLE else "return"
+            for part, stop in (("explored", stops[1]), ("earlier", stops[0])):
+                shown = {CART_POLE: "cart-pole", "policyforest/SwingUp-v0": "rod"}.get(problem, problem)
+                line = RunLine(f"{shown}, {stop:,} steps", study, (), value=value, learner=algorithm)
+                made.append(replace(line, part="explored" if part == "explored" else "earlier"))
+    return made
+
 
 LINES = (
     RunLine("cart-pole, 600 steps", "explore-cart-pole-known-600", _share(1.0, 0.9), False, "balanced", "reward"),
@@ -78,18 +98,19 @@ LINES = (
     ),
     RunLine("cart-pole, 1,200 steps", "explore-cart-pole-1200", _share(1.0, 0.9), False, "balanced"),
     RunLine("cart-pole, 600 steps", "explore-cart-pole-1200", _share(1.0, 0.9), True, "balanced", part="earlier"),
-    RunLine("rod, 15 episodes", "explore-swing-up-15", ROD),
-    RunLine("rod, 8 episodes", "explore-swing-up-8", ROD, True),
-    RunLine("rod, 4 episodes", "explore-swing-up-known-4", ROD, True, known="reward"),
-    RunLine("MountainCarContinuous-v0, 30 episodes", "explore-mountain-car-30", _share(93.0, 0.9)),
-    RunLine("MountainCarContinuous-v0, 15 episodes", "explore-mountain-car-15", _share(93.0, 1.0), True),
+    RunLine("rod, 15 episodes", "explore-swing-up-15", ROD, validated=True),
+    RunLine("rod, 8 episodes", "explore-swing-up-8", ROD, True, validated=True),
+    RunLine("rod, 4 episodes", "explore-swing-up-known-4", ROD, True, known="reward", validated=True),
+    RunLine(f"{CAR}, 30 episodes", "explore-mountain-car-30", _share(93.0, 0.9), validated=True),
+    RunLine(f"{CAR}, 15 episodes", "explore-mountain-car-15", _share(93.0, 1.0), True, validated=True),
     RunLine("InvertedPendulum-v5, 600 steps", POLE, _share(990.0, 0.95)),
     RunLine("InvertedPendulum-v5, 300 steps", POLE, _share(990.0, 0.95), True, part="earlier"),
-    RunLine("Pendulum-v1, 2,000 steps", "explore-pendulum-v1-2000", NEAR_LIMIT),
-    RunLine("Pendulum-v1, 1,000 steps", "explore-pendulum-v1-1000", NEAR_LIMIT, True),
+    RunLine("Pendulum-v1, 2,000 steps", "explore-pendulum-v1-2000", NEAR_LIMIT, validated=True),
+    RunLine("Pendulum-v1, 1,000 steps", "explore-pendulum-v1-1000", NEAR_LIMIT, True, validated=True),
     RunLine("Reacher-v5, 3,000 steps", "explore-reacher-v5-3000", (RunRequirement("mean", -6.0),)),
     RunLine(
         "InvertedDoublePendulum-v5, 5,000 steps", "explore-inverted-double-pendulum-v5-5000",
         (RunRequirement("seconds", 300.0),),
     ),
+    *_rivals(),
 )  # fmt: skip

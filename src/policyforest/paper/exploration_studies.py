@@ -3,8 +3,9 @@
 A cell is one run of `pf.ModelExploration` with a budget of steps or episodes, judged by its best policy on episodes
 that it has not seen, and in some studies also by the best policy that it had earlier. The best of three policies is
 chosen by the members of the model's ensemble; in problems of few dimensions by ten episodes of each, which are beyond
-the budget (`VALIDATED`). Seeds begin at 2000: no setting was chosen on them. (Some from 1000 on were looked at before a setting was changed.) The reward is
-learned, unless the study's title states that it is known, as PILCO, PETS and MC-PILCO assume.
+the budget (`VALIDATED`). Seeds begin at 2000: no setting was chosen on them. (Some from 1000 on were looked at before a
+setting was changed.) The reward is learned, unless the study's title states that it is known, as PILCO, PETS and
+MC-PILCO assume.
 """
 
 from __future__ import annotations

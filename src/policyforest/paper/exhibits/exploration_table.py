@@ -15,7 +15,9 @@ from policyforest.paper.statistics import mean_interval
 
 COLUMNS = (
     "problem",
+    "learner",
     "known",
+    "policy chosen by",
     "cells",
     "mean [95%]",
     "worst",
@@ -35,7 +37,7 @@ def rows(cells: Cells, missing: bool = True) -> tuple[tuple[str, ...], list[tupl
             made.append(_row(line, found, max(expected, len(found)), line.limit_in(cells)))
         elif missing:
             required = "; ".join(f"{text}: no cells" for text in _texts(line))
-            made.append((line.name, line.known, _count(0, expected), *("-",) * 4, required))
+            made.append((*_names(line), _count(0, expected), *("-",) * 4, required))
     return COLUMNS, made
 
 
@@ -58,7 +60,12 @@ def _row(line: RunLine, found: Sequence[CellResult], expected: int, limit: float
     judged = [f"{text}: {words[holds]}{so_far}" for text, holds in zip(_texts(line), held, strict=True)]
     cost = f"{np.median(seconds):.0f} ({seconds.max():.0f})"
     counted = _count(len(found), expected)
-    return line.name, line.known, counted, mean, f"{values.min():.4g}", f"{plans:.1f}", cost, "; ".join(judged)
+    return *_names(line), counted, mean, f"{values.min():.4g}", f"{plans:.1f}", cost, "; ".join(judged) or "-"
+
+
+def _names(line: RunLine) -> tuple[str, ...]:
+    chosen = "10 episodes each" if line.validated else "the ensemble" if line.learner == "ours" else "-"
+    return line.name, line.learner, line.known, chosen
 
 
 def _texts(line: RunLine) -> list[str]:
