@@ -9,7 +9,7 @@ import pytest
 import policyforest as pf
 from policyforest.learning.improvement.simulation import EXPLORING, Simulation
 from policyforest.learning.improvement.trajectories import Trajectories, search_sequence
-from policyforest.learning.improvement.trajectory_policy import trajectory_policy
+from policyforest.learning.improvement.trajectory_policy import _TrajectoryPlanning, trajectory_policy
 
 
 def cost(states, actions, next_states):
@@ -67,6 +67,17 @@ def test_a_policy_does_what_its_trajectories_promise(simulation):
     made = trajectory_policy(simulation, starts, 30, 0)
     followed = simulation.play(made.policy, starts, 30, np.random.default_rng(0)).worth
     assert followed.mean() > made.promised - 0.05 * abs(made.promised)
+
+
+def test_starts_on_both_sides_of_a_turn_are_one_place():
+    data = pf.collect(gym.make("policyforest/SwingUp-v0"), episodes=4, seed=0)
+    model = pf.DynamicsForest().fit(data)
+    pendulum = Simulation(model, model.member(0), 0.95)
+    hanging = np.array([[np.pi - 0.01, 0.0], [-np.pi + 0.01, 0.0], [np.pi - 0.02, 0.0]])
+    planning = _TrajectoryPlanning(pendulum, hanging, 20, 0)
+    assert not planning.varied
+    np.testing.assert_array_equal(planning.starts, hanging)
+    assert _TrajectoryPlanning(pendulum, np.array([[np.pi - 0.01, 0.0], [0.0, 0.0]]), 20, 0).varied
 
 
 def test_what_overflows_is_flat(simulation):

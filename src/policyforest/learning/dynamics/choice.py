@@ -51,6 +51,9 @@ LAWS: tuple[Base, ...] = ("linear", "quadratic")
 # A Gaussian process is chosen where its typical error is below this part of that of the choice without it.
 CLEARLY = 0.5
 KERNEL = OutputKind("kernel")
+# Beyond this multiple of the typical error, what a Gaussian process misses of a held-out episode is not noise: no other
+# episode came near. (Cart-pole: one episode of fast turns is missed by 2,000 times the typical error.)
+EXTRAPOLATED = 8.0
 # From this many episodes on, errors are averaged by episode for the standard error.
 ENOUGH_EPISODES = 20
 # A member of the ensemble may be of another kind if its error is at most this multiple of the chosen one's.
@@ -85,6 +88,7 @@ class Choice:
     alternative: OutputKind
     """Another kind that is nearly as good, for members of the ensemble; the same where there is none"""
     residuals: Floats
+    """Those of a Gaussian process without what it extrapolated"""
     score: float
     """R² on held-out samples"""
     errors: Mapping[OutputKind, float]
@@ -129,7 +133,10 @@ def choose(
     unlike = [kind for kind in others if (kind.leaf is None) != (chosen.leaf is None)] or others or [chosen]
     score = r_squared(missed[chosen], y)
     relative = {kind: e / variance for kind, e in error.items()}
-    return Choice(chosen, unlike[0], missed[chosen], score, relative)
+    noise = missed[chosen]
+    if chosen == KERNEL:
+        noise = np.clip(noise, -EXTRAPOLATED * _typical(noise), EXTRAPOLATED * _typical(noise))
+    return Choice(chosen, unlike[0], noise, score, relative)
 
 
 def _parametric(inputs: ModelInputs, n_judged: float, shrunk: bool) -> list[OutputKind]:

@@ -195,9 +195,11 @@ class Simulation:
         self, starts: Floats, actions: Floats, feedback: Floats | None = None, reference: Floats | None = None
     ) -> Followed:
         """What sequences of actions lead to; with feedback on the distance of states from those of a reference."""
-        law = [None if part is None else np.ascontiguousarray(part) for part in (feedback, reference)]
         begin, given = np.ascontiguousarray(starts), np.ascontiguousarray(actions)
-        return self._followed(*_core.track(self.native, begin, given, *law, self._box, self._reach_rows))
+        gains = None if feedback is None else np.ascontiguousarray(feedback)
+        places = None if reference is None else np.ascontiguousarray(reference)
+        made = _core.track(self.native, begin, given, gains, places, self._box, self._reach_rows)
+        return self._followed(*made)
 
     def play(
         self, policy: Policy, starts: Floats, n_steps: int, rng: np.random.Generator, noise: float = 0.0

@@ -103,7 +103,8 @@ class _TrajectoryPlanning:
         self.quick = not simulation.model.has_kernels
         self.rng = np.random.default_rng([seed, 51])
         # Where episodes begin anywhere, the few beginnings that were seen stand for all states that were.
-        self.varied = varied = bool((starts.std(axis=0) > VARIED * simulation.spread).any())
+        around = simulation.apart(starts, starts[:1])  # angles on both sides of a turn are near each other
+        self.varied = varied = bool((around.std(axis=0) > VARIED * simulation.spread).any())
         seen = self.data.states[self.rng.integers(len(self.data), size=max(len(starts), STARTS))]
         self.starts = np.concatenate([starts, seen]) if varied else starts
         self.n_observed = AGGREGATED * 2 // 3 if varied else OBSERVED
@@ -142,7 +143,8 @@ class _TrajectoryPlanning:
 
     def _first(self, earlier: Floats | None) -> Trajectories:
         """The best trajectory from the middle of the start states."""
-        start = self.starts[int(((self.starts - self.starts.mean(axis=0)) ** 2).sum(axis=1).argmin())]
+        around = self.simulation.apart(self.starts, self.starts[:1])
+        start = self.starts[int(((around - around.mean(axis=0)) ** 2).sum(axis=1).argmin())]
         tried = [self._searched(start, n_steps, earlier) for n_steps in self.lengths]
         return max((_row(made, int(made.worth.argmax())) for made in tried), key=lambda made: float(made.worth[0]))
 
