@@ -60,7 +60,13 @@ def rival_study(algorithm: str, name: str, stops: tuple[int, int]) -> str:
 
 
 def _study(algorithm: str, name: str, problem: str, discount: float, stops: tuple[int, int], episodes: int) -> Study:
-    how = {"algorithm": algorithm, "problem": problem, "discount": discount, "stops": stops, "episodes": episodes}
+    how: dict[str, Any] = {
+        "algorithm": algorithm,
+        "problem": problem,
+        "discount": discount,
+        "stops": stops,
+        "episodes": episodes,
+    }
     return Study(
         rival_study(algorithm, name, stops),
         f"{problem}, {stops[0]:,} and {stops[1]:,} steps of Stable-Baselines3's {algorithm}",
