@@ -1,6 +1,5 @@
 // Sums of Gaussian functions around centres (learned_model.hpp). Part of kernels.inl.
 
-inline void store(double* p, Lanes v) { std::memcpy(p, &v, sizeof v); }
 inline double joined(Lanes s) { return (s[0] + s[2]) + (s[1] + s[3]); }
 
 // e^-x for x >= 0 but for rounding, to a relative error of 1e-9; 0 from 700 on, and for what is no number. The standard

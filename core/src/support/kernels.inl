@@ -28,6 +28,7 @@ inline Lanes load(const double* p) {
   std::memcpy(&v, p, sizeof v);
   return v;
 }
+inline void store(double* p, Lanes v) { std::memcpy(p, &v, sizeof v); }
 inline Lanes where(Mask mask, Lanes v) {
   Mask bits;
   std::memcpy(&bits, &v, sizeof bits);

@@ -1,8 +1,6 @@
 // Sums of products and their elimination, for the least squares of linear leaves; a part of kernels.inl, inside its
 // namespace. A sum of products takes its rows one after the other in every version, so the order decides no bit.
 
-inline void store(double* p, Lanes v) { std::memcpy(p, &v, sizeof v); }
-
 // Adds the products of `kRows` rows at once: each sum is loaded and stored once for all of them.
 template <std::size_t kRows>
 inline void add_products(const double* const* rows, std::size_t n_used, std::size_t width, double* moments) {
