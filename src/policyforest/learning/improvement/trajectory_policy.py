@@ -68,7 +68,7 @@ class Effort(NamedTuple):
 
 
 USUAL, NOVEL, FINAL = Effort(), Effort(1), Effort(6)
-"""For the next episode, for one that is to see what is new, and for a policy that is relied on"""
+"""For the next episode, for an episode that looks for what is new, and for a policy that is relied on"""
 
 
 class _Fitted(NamedTuple):
