@@ -1,4 +1,6 @@
-"""Commands that act late: what the model depends on, how its slopes are fitted, and the search for a linear law."""
+"""Commands that act late: what the model depends on, how its slopes are fitted, and the regulator."""
+
+from dataclasses import replace
 
 import gymnasium as gym
 import numpy as np
@@ -6,9 +8,9 @@ import pytest
 
 import policyforest as pf
 from policyforest.learning.dynamics.regression import RIDGE, ModelInputs, OutputKind, fit_output
-from policyforest.learning.improvement import linear_search
-from policyforest.learning.improvement.linear_quadratic import linear_quadratic_policy
+from policyforest.learning.improvement.late_regulator import late_regulator
 from policyforest.learning.improvement.rollouts import ModelRollouts
+from policyforest.paper.real_system_studies import AngleOnly
 
 PENDULUM = "policyforest/InvertedPendulum6kg-v0"
 
@@ -80,27 +82,39 @@ def test_without_late_commands_models_are_as_before():
     assert all(kind.shrink == RIDGE for choice in fitted.choices for kind in choice.errors)
 
 
-def test_the_search_finds_a_law_that_is_better_in_models_that_it_has_not_seen(late, model, monkeypatch):
-    monkeypatch.setattr(linear_search, "ITERATIONS", 3)
-    monkeypatch.setattr(linear_search, "STATES", 40)
-    start, rollouts = linear_quadratic_policy(late, 0.95), ModelRollouts(model, 0.95, 4)
-    weak = start.with_info(start.info)
+def test_the_regulator_predicts_what_pending_commands_will_do(late, model):
+    """Its gains of the pending commands are those of the state, through the slopes of the model."""
     starts = late.states[np.unique(late.episodes, return_index=True)[1]]
-    found = linear_search.LinearSearch(rollouts, starts, 60, 0).run(weak)
-    value = {
-        name: np.mean([rollouts.values(p, starts, n_steps=60, seed=5, member=b).mean() for b in range(100, 104)])
-        for name, p in (("start", start), ("found", found))
-    }
-    assert value["found"] >= value["start"] - 0.05 * abs(value["start"])
-    again = linear_search.LinearSearch(rollouts, starts, 60, 0).run(weak)
-    assert np.array_equal(found.forests[0].arrays["coefficients"], again.forests[0].arrays["coefficients"])
+    law = late_regulator(ModelRollouts(model, 0.95, 4), starts, 60, 0)
+    theta, omega, newest, oldest, _ = law.forests[0].arrays["coefficients"][0]
+    # x(t+2) = A² x + A B u_2 + B u_1, with A and B of the equations at rest (steps of 100 ms)
+    a, b = np.array([[1.0908, 0.1030], [1.8626, 1.0908]]), np.array([-0.00116, -0.02376])
+    k = np.linalg.solve((a @ a).T, [theta, omega])
+    assert np.allclose([k @ b, k @ a @ b], [newest, oldest], rtol=0.1)
+    again = late_regulator(ModelRollouts(model, 0.95, 4), starts, 60, 0)
+    assert np.array_equal(again.forests[0].arrays["coefficients"], law.forests[0].arrays["coefficients"])
 
 
-def test_a_law_for_late_commands_keeps_the_pole_up_where_ignoring_the_delay_drops_it(monkeypatch):
-    monkeypatch.setattr(linear_search, "ITERATIONS", 5)
-    monkeypatch.setattr(linear_search, "STATES", 60)
-    env = pf.DelayedActions(gym.make(PENDULUM), 1)
+def test_samples_without_a_regulator_have_none_for_late_commands():
+    few = late_pendulum(1, episodes=8, delay=1)
+    rows = few[:6]
+    fitted = pf.DynamicsForest().fit(few)
+    rollouts = ModelRollouts(replace(fitted, transitions=rows), 0.95, 4)
+    assert late_regulator(rollouts, few.states[:1], 20, 0) is None
+
+
+@pytest.mark.parametrize("steps", [1, 2])
+def test_a_law_for_late_commands_keeps_the_pole_up_where_ignoring_the_delay_drops_it(steps):
+    env = pf.DelayedActions(gym.make(PENDULUM), steps)
     data = pf.collect(env, episodes=100, seed=0, delay="auto")
     policy = pf.learn(data, discount=0.95)
     assert pf.evaluate(policy, env, episodes=2, max_steps=500).lengths.min() == 500
     assert policy.info.settings["winner"] in ("linear", "improved")
+    assert policy.signals.history_actions == steps
+
+
+def test_the_angle_alone_is_enough_with_a_history_and_late_commands():
+    env = AngleOnly(pf.DelayedActions(gym.make(PENDULUM), 1))
+    data = pf.collect(env, episodes=100, seed=0, history=3, delay=1)
+    policy = pf.learn(data, discount=0.95)
+    assert pf.evaluate(policy, env, episodes=2, max_steps=500).lengths.min() == 500

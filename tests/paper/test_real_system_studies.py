@@ -40,7 +40,7 @@ def put(out: Path, study: str, seed: int, rows: dict[str, Any]) -> None:
 def test_twenty_seeds_from_a_thousand() -> None:
     for name in NAMES:
         if name != "real-delay-limits":
-            first = 4_000 if name in ("real-delay-1", "real-delay-2") else 2_000
+            first = 6_000 if name in ("real-delay-1", "real-delay-2") else 2_000
             assert list(STUDIES[name].all_seeds("paper")) == list(range(first, first + 20))
     assert {line.study for line in real_systems_table.LINES} | {"real-delay-limits"} == set(NAMES)
 
@@ -99,14 +99,28 @@ def test_requirements_are_met_or_not(tmp_path: Path) -> None:
     put(tmp_path, "real-pid", 2_001, rows | {"worse": {"return": -900.0, "statement": "better"}})
     assert line(tmp_path, "PID improved")[5].endswith("not met so far")
     late = {"found": {"return": -105.0, "delay": 1}, "ignored": {"return": -1e3}, "angle": {"return": -130.0}}
-    put(tmp_path, "real-delay-1", 4_000, late)
+    put(tmp_path, "real-delay-1", 6_000, late)
     assert line(tmp_path, "commands 1 late")[5].endswith("needs the limit")
     assert line(tmp_path, "commands 1 late, angle alone")[5].endswith(": met so far")
     limit = {"problem": "inverted-pendulum-6kg", "return": -100.0, "steps": 3e3}
     write_cell(tmp_path, "real-delay-limits", 1, limit, "paper")
     assert line(tmp_path, "commands 1 late")[5].endswith("met so far")
-    put(tmp_path, "real-delay-1", 4_001, late | {"found": {"return": -105.0, "delay": 2}})
+    put(tmp_path, "real-delay-1", 6_001, late | {"found": {"return": -105.0, "delay": 2}})
     assert line(tmp_path, "commands 1 late")[5].endswith("not met so far")
     bits = {"float64": {"return": 0.0}, "float32": {"return": -1.0}}
     put(tmp_path, "real-c-bits", 2_000, bits)
     assert line(tmp_path, "steps of C that differ")[5].endswith("not met so far")
+
+
+def test_known_rewards_are_judged_by_the_difference_within_cells(tmp_path: Path) -> None:
+    study, name = "real-known-reward-inverted-pendulum-6kg", "known reward, inverted-pendulum-6kg"
+    for seed, apart in enumerate((1.0, -2.0, 0.5)):  # worse in the mean, but for chance
+        put(tmp_path, study, 2_000 + seed, {"known": {"return": -120.0 + apart}, "learned": {"return": -120.0}})
+    found = line(tmp_path, name)
+    assert "difference -0.167 [" in found[4]
+    assert found[5].endswith(": met so far")
+    for seed, apart in enumerate((-1.0, -1.1, -0.9)):
+        put(tmp_path, study, 2_010 + seed, {"known": {"return": -120.0 + apart}, "learned": {"return": -120.0}})
+    for seed in range(3):
+        put(tmp_path, study, 2_013 + seed, {"known": {"return": -121.0}, "learned": {"return": -120.0}})
+    assert line(tmp_path, name)[5].endswith(": not met so far")

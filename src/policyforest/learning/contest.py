@@ -1,11 +1,12 @@
 """The candidates for a policy, made and compared in a learned model.
 
 Candidates are the best constant action, the linear-quadratic regulator, dynamic programming on a grid of states of few
-dimensions, the best linear law in the model where commands act late, and a controller that is given; a Fitted Policy
-Forest and the Q function's own policy too, where a Q forest can carry the values, if noise matters or there is no grid.
-The best of them is improved in a model that is fitted again for the states it visits: by trajectories, by the gains of
-a linear law, by rollouts, whichever first finds something that pays. All are compared on members of the ensemble that
-none of them was made with. A regulator that is the best by its formula needs neither rivals nor improvement.
+dimensions, the regulator of the predicted state where commands act late, and a controller that is given; a Fitted
+Policy Forest and the Q function's own policy too, where a Q forest can carry the values, if noise matters or there is
+no grid. The best of them is improved in a model that is fitted again for the states it visits: by trajectories, by the
+gains of a linear law, by rollouts, whichever first finds something that pays. All are compared on members of the
+ensemble that none of them was made with. A regulator that is the best by its formula needs neither rivals nor
+improvement.
 """
 
 from __future__ import annotations
@@ -20,13 +21,12 @@ from policyforest._support.arguments import Floats
 from policyforest._support.spaces import bounds
 from policyforest.learning.dynamics.dynamics_model import DynamicsModel
 from policyforest.learning.dynamics.focus import focused
-from policyforest.learning.dynamics.structure import late_but_measured
 from policyforest.learning.fitted_policy import FittedPolicyForest
 from policyforest.learning.fitted_q import FittedQIteration
 from policyforest.learning.improvement.gain_improvement import GainImprovement
 from policyforest.learning.improvement.grid_planning import GridPlanning
+from policyforest.learning.improvement.late_regulator import late_regulator
 from policyforest.learning.improvement.linear_quadratic import linear_quadratic_policy
-from policyforest.learning.improvement.linear_search import LinearSearch
 from policyforest.learning.improvement.policy_search import (
     Improvement,
     ModelImprovement,
@@ -131,12 +131,13 @@ class Contest:
         found: dict[str, Any] = {"constant": best_constant(self.rollouts, self.starts, self.n_steps, self.seed)}
         if self.baseline is not None:
             found["baseline"] = self.baseline
-        regulator = linear_quadratic_policy(self.data, self.discount)
-        if regulator is not None and late_but_measured(self.data):
-            self.tell("searching for a linear law")
+        if self.data.plant.delay > 0:
             steps = 3 * rollout_steps(self.discount)
-            found["linear"] = LinearSearch(self.rollouts, self.starts, steps, self.seed).run(regulator)
-        elif regulator is not None:
+            law = late_regulator(self.rollouts, self.starts, steps, self.seed)
+            if law is not None:
+                found["linear"] = law
+        regulator = None if "linear" in found else linear_quadratic_policy(self.data, self.discount)
+        if regulator is not None:
             found["linear-quadratic"] = regulator
             self.solved = self._solves(regulator)
         if self.solved:
@@ -209,7 +210,7 @@ class Contest:
         ways: list[tuple[str, ModelImprovement]] = []
         if start != "grid":
             ways.append((f"improving {start} by trajectories", TrajectoryImprovement(self.discount, **few)))
-        # With late commands the gains were searched already, or part of the state is hidden.
+        # With late commands the model shares its errors with the prediction that the gains belong to.
         if not self.model.is_quiet and self.data.plant.delay == 0:
             ways.append((f"improving the gains of {start}", GainImprovement(self.discount, **how)))
         if start != "grid":

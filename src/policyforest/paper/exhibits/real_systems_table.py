@@ -8,9 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from policyforest._support.arguments import Floats
 from policyforest.paper import STUDIES
 from policyforest.paper.cell_checks import CellResult
 from policyforest.paper.finished_cells import Cells
+from policyforest.paper.real_system_studies import COSTS
 from policyforest.paper.statistics import mean_interval
 
 COLUMNS = ("what", "cells", "mean [95%]", "worst", "compared with", "required")
@@ -32,6 +34,8 @@ class RealSystemLine:
     holds: JudgedLine
     delay: int | None = None
     """The limit that it needs"""
+    paired: bool = False
+    """Whether the difference from the other method is shown, with its interval"""
 
 
 def _mean(found: Sequence[CellResult], method: str) -> float:
@@ -59,8 +63,14 @@ def _improved(found: Sequence[CellResult], limit: float | None) -> bool:
     return better and stated and all(r["worse"].get("statement") != "better" for r in found)
 
 
+def _gains(found: Sequence[CellResult], method: str, beside: str) -> Floats:
+    """By how much a method is better than another in each cell: both learned from the same samples."""
+    return np.array([result[method]["return"] - result[beside]["return"] for result in found])
+
+
 def _known(found: Sequence[CellResult], limit: float | None) -> bool:
-    return _mean(found, "known") >= _mean(found, "learned")
+    gains = _gains(found, "known", "learned")
+    return float(gains.mean() if len(gains) < 2 else mean_interval(gains)[1]) >= 0.0
 
 
 def _equal(found: Sequence[CellResult], limit: float | None) -> bool:
@@ -82,8 +92,8 @@ LINES = (
          "better and stated so in every cell, a worse policy never called better", _improved),
     *(
         RealSystemLine(f"known reward, {problem}", f"real-known-reward-{problem}", "known", "learned",
-             "mean at least that of the learned reward", _known)
-        for problem in ("inverted-pendulum-6kg", "inverted-pendulum")
+             "the 95% interval of the paired difference reaches 0 or lies above it", _known, paired=True)
+        for problem in COSTS
     ),
     RealSystemLine("steps of C that differ", "real-c-bits", "float64", "float32", "none", _equal),
 )  # fmt: skip
@@ -110,6 +120,10 @@ def _row(line: RealSystemLine, found: Sequence[CellResult], expected: int, limit
         low, high = mean_interval(values)
         mean += f" [{low:.4g}, {high:.4g}]"
     beside = f"{line.beside} {_mean(found, line.beside):.4g}" + ("" if limit is None else f", limit {limit:.4g}")
+    if line.paired and len(found) > 1:
+        gains = _gains(found, line.method, line.beside)
+        low, high = mean_interval(gains)
+        beside += f", difference {gains.mean():+.3g} [{low:+.3g}, {high:+.3g}]"
     word = {True: "met", False: "not met", None: "needs the limit"}[line.holds(found, limit)]
     so_far = " so far" if len(found) < expected and word != "needs the limit" else ""
     count = f"{len(found)} of {expected}"

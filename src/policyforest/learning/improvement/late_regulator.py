@@ -1,0 +1,111 @@
+"""The linear-quadratic regulator of a system whose commands act late.
+
+A command that acts d steps late meets the state of then, not that of now. So the regulator is computed as if nothing
+were late, from each step's measurements and the command that acts in it, and is applied to what the model predicts for
+the time when the command acts, from the measurements and the pending commands (a Smith predictor):
+
+    a_t = MARGIN (K E[s_{t+d} | s_t, pending commands] + k).
+
+Where the law goes, the prediction is nearly linear in the state: a linear function is fitted to it there, so that the
+law is one linear leaf. Only a regulator without delay is learned, whatever the delay. Laws whose gains of the pending
+commands are free, searched by rollouts in the model, follow the errors of the model and the chance of its noise.
+(Pendulum of 6 kg, commands two steps late, ten seeds that settings were chosen on: searched laws lost 10% to the best
+law on average, these 3%.)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from policyforest._support.arguments import Floats
+from policyforest.data.transitions import Transitions
+from policyforest.learning.dynamics.dynamics_model import DynamicsModel
+from policyforest.learning.dynamics.structure import late_but_measured
+from policyforest.learning.improvement.linear_quadratic import linear_quadratic_policy
+from policyforest.learning.improvement.rollouts import ModelRollouts
+from policyforest.learning.improvement.simple_policies import make_policy, middle_action, one_leaf
+from policyforest.policy.policy import Policy
+
+# Gains are larger than the regulator's by this factor: it knows neither that its model is uncertain nor of falling,
+# and gains that are too low cost more than gains that are too high. (The same pendulum and seeds, returns: -841 with a
+# factor of 0.97, -675 with 1.07 and 1.13, -690 with 1.18, -738 with 1.3; the best possible is -653.) The search
+# for a factor in the ensemble of models is no better than this one: its members share the errors that matter.
+MARGIN = 1.125
+# With a history of measurements, gains amplify what the regulator does not know of either.
+HIDDEN_MARGIN = 1.0
+# The prediction is fitted so often where the law goes, from this many starts in these members, with noise on actions of
+# this part of the action box.
+ROUNDS, STARTS, MEMBERS, ACTION_NOISE = 2, 100, (0, 2), 0.03
+
+
+def late_regulator(rollouts: ModelRollouts, starts: Floats, n_steps: int, seed: int) -> Policy | None:
+    """The law as a policy of one linear leaf per action; None where the samples have no regulator."""
+    model = rollouts.model
+    data = model.transitions
+    now, acting = _columns(data)
+    regulator = linear_quadratic_policy(_as_if_not_late(data, now, acting), rollouts.discount)
+    if regulator is None:
+        return None
+    margin = MARGIN if late_but_measured(data) else HIDDEN_MARGIN
+    gains = margin * np.stack([forest.arrays["coefficients"][0] for forest in regulator.forests])
+    first = np.random.default_rng([seed, 43]).integers(len(starts), size=STARTS)
+    there, policy = data.states, None
+    for _ in range(1 + ROUNDS):
+        law = gains[:, :-1] @ _fitted(there, _predicted(model, there))
+        law[:, -1] += gains[:, -1]
+        policy = make_policy(data, [one_leaf(data.state_box(), row) for row in law], "late-regulator")
+        passed = [
+            rollouts.visited(
+                policy, starts[first], n_steps=n_steps, seed=seed + 37, member=b, action_noise=ACTION_NOISE
+            )
+            for b in MEMBERS
+        ]
+        there = np.concatenate([*passed, starts])
+    return policy
+
+
+def _columns(data: Transitions) -> tuple[list[int], list[int]]:
+    """The columns of a state that are not pending commands, and those of the command that acts next."""
+    signals, m = data.plant.signals, data.actions.shape[1]
+    assert signals is not None  # late commands are part of the state
+    first = signals.history * len(signals.channel_names)
+    last = first + data.plant.delay * m
+    return [*range(first), *range(last, data.states.shape[1])], list(range(last - m, last))
+
+
+def _as_if_not_late(data: Transitions, now: list[int], acting: list[int]) -> Transitions:
+    """The same steps, each with the command that acted in it."""
+    return Transitions(
+        data.states[:, now], data.states[:, acting], data.rewards, data.next_states[:, now], data.terminals,
+        data.episodes, action_space=data.action_space, outside="keep",
+    )  # fmt: skip
+
+
+def _predicted(model: DynamicsModel, states: Floats) -> Floats:
+    """What is not pending, when a command acts that is given now: by the model, or by linear dynamics as the regulator
+    has them where part of the state is hidden. There residuals depend on each other, and what the model finds beyond
+    linear dynamics is mostly that."""
+    data = model.transitions
+    now, acting = _columns(data)
+    if late_but_measured(data):
+        here = np.ascontiguousarray(states)
+        idle = np.tile(middle_action(data), (len(here), 1))
+        for _ in range(data.plant.delay):
+            here = model.native.step(here, idle, None, True)[0]
+        return here[:, now]
+    living, m = ~data.terminals, len(acting)
+    dynamics = _fitted(data.states[living][:, now + acting], data.next_states[living][:, now])
+    here = states[:, now]
+    for late in range(data.plant.delay):  # the oldest pending command acts first
+        command = states[:, [d - late * m for d in acting]]
+        here = np.concatenate([here, command], axis=1) @ dynamics[:, :-1].T + dynamics[:, -1]
+    return here
+
+
+def _fitted(inputs: Floats, outputs: Floats) -> Floats:
+    """The linear function (slopes, offset) of rows of inputs that is nearest to rows of outputs: a row per output."""
+    centre, scale = inputs.mean(axis=0), inputs.std(axis=0)
+    scale = np.where(scale > 1e-9 * (1.0 + np.abs(centre)), scale, np.inf)
+    slopes = np.linalg.lstsq((inputs - centre) / scale, outputs - outputs.mean(axis=0), rcond=1e-9)[0].T / scale
+    found: Floats = np.column_stack([slopes, outputs.mean(axis=0) - slopes @ centre])
+    return found
