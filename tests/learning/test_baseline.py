@@ -126,3 +126,12 @@ def test_the_command_explores_from_a_baseline(tmp_path):
     assert "--noise, --safe: need --baseline" in run("explore", PENDULUM, "--noise", "1", code=2).stderr
     wrong = run("explore", PENDULUM, "--baseline", WEAK, "--noise", "1", "--safe", "x=0:1", code=2).stderr
     assert "--safe: is 'x=0:1', must be name=low:high with a name of theta, omega" in wrong
+
+
+@pytest.mark.parametrize(("action", "shown"), [(np.nan, "nan"), (80.0, "80.0")])
+def test_a_baseline_is_checked_also_where_no_plan_uses_it(action, shown):
+    few = pf.collect(PENDULUM, episodes=3, seed=0)
+    with pytest.raises(
+        ValueError, match=rf"baseline: .* returned \[{shown}\] at the state .*, must be finite and within"
+    ):
+        pf.learn(few, discount=0.95, baseline=lambda state: np.array([action]))

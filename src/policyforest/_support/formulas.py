@@ -80,7 +80,8 @@ class Expression:
         return f"Expression({self.text!r})"
 
     def __call__(self, columns: Mapping[str, Floats]) -> Floats:
-        """Its value for every row; a comparison is 1 or 0. Rows where it has no value are NaN or infinite."""
+        """Its value for every row; a comparison is 1 or 0. Rows where it has no value are NaN or infinite, also where
+        that value is compared: a division by zero does not end in a plain yes or no."""
         missing = self.names - columns.keys()
         if missing:
             known = ", ".join(sorted(columns))
@@ -136,22 +137,27 @@ class Expression:
             case ast.UnaryOp(op=op, operand=operand):
                 value = self._value(operand, columns)
                 if isinstance(op, ast.Not):
-                    return np.where(_true(value), 0.0, 1.0)
+                    return 1.0 - _truth(value)
                 return -value if isinstance(op, ast.USub) else value
             case ast.BoolOp(op=op, values=values):
-                join = np.logical_and if isinstance(op, ast.And) else np.logical_or
-                result = _true(self._value(values[0], columns))
+                decided = 0.0 if isinstance(op, ast.And) else 1.0  # what follows does not matter then
+                result = _truth(self._value(values[0], columns))
                 for other in values[1:]:
-                    result = join(result, _true(self._value(other, columns)))
-                return result.astype(np.float64)
+                    result = np.where(
+                        (result == decided) | np.isnan(result), result, _truth(self._value(other, columns))
+                    )
+                return result
             case ast.Compare(left=left, ops=ops, comparators=others):
                 operands = [self._value(part, columns) for part in (left, *others)]
                 pairs = zip(ops, operands, operands[1:], strict=False)
                 holds = [np.asarray(COMPARISONS[type(op)](a, b)) for op, a, b in pairs]
-                return np.logical_and.reduce(np.broadcast_arrays(*holds)).astype(np.float64)
+                known = [np.isfinite(part) for part in operands]
+                together = np.logical_and.reduce(np.broadcast_arrays(*holds))
+                return np.where(np.logical_and.reduce(np.broadcast_arrays(*known)), together, np.nan)
             case ast.IfExp(test=test, body=body, orelse=orelse):
-                chosen = _true(self._value(test, columns))
-                return np.where(chosen, self._value(body, columns), self._value(orelse, columns))
+                chosen = _truth(self._value(test, columns))
+                value = np.where(chosen == 1.0, self._value(body, columns), self._value(orelse, columns))
+                return np.where(np.isnan(chosen), np.nan, value)
             case ast.Call(func=ast.Name(id=name), args=args):
                 return FUNCTIONS[name][0](*(self._value(argument, columns) for argument in args))
         raise AssertionError(f"{ast.dump(node)} was not refused")
@@ -177,8 +183,10 @@ class Formula:
         return result
 
 
-def _true(value: Any) -> Any:
-    return np.asarray(value) != 0
+def _truth(value: Any) -> Floats:
+    """1 where a value is not 0, else 0; NaN where there is no value."""
+    value = np.asarray(value, dtype=np.float64)
+    return np.where(np.isfinite(value), (value != 0).astype(np.float64), np.nan)
 
 
 def _floating(value: float) -> float:

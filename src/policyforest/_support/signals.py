@@ -56,6 +56,9 @@ class Actuators:
                     raise ValueError(f"max_rate[{j}]: is 0, must be above 0: the action could never change")
                 if name == "quantum" and number > 0 and np.floor(high / number) < np.ceil(low / number):
                     raise ValueError(f"quantum[{j}]: is {number:g}, no multiple of it lies in [{low:g}, {high:g}]")
+                if name == "quantum" and number > 0 and np.floor(high / number) == np.ceil(low / number):
+                    only = f"only one multiple of it lies in [{low:g}, {high:g}]"
+                    raise ValueError(f"quantum[{j}]: is {number:g}, must be smaller: {only}")
                 if name == "dead_zone" and number > 0 and not low <= 0.0 <= high:
                     raise ValueError(f"dead_zone[{j}]: is {number:g}, but 0 is no action of [{low:g}, {high:g}]")
         for j, (rate, step) in enumerate(zip(self.max_rate, self.quantum, strict=False)):

@@ -15,7 +15,7 @@ from policyforest._support.angles import difference
 from policyforest._support.arguments import Floats, whole_number
 from policyforest._support.signals import Signals
 from policyforest.data.signal_options import LONGEST_DELAY
-from policyforest.data.stacking import Before, stacked_rows
+from policyforest.data.stacking import Before, rows_before, stacked_rows
 from policyforest.data.transitions import Transitions
 
 FOLDS = 5
@@ -75,6 +75,12 @@ def find_delay(
     signals = Signals(
         data.plant.state_names, data.plant.action_names, history=history, history_actions=longest + history - 1
     )
+    most, needed = int(np.unique(data.episodes, return_counts=True)[1].max()), rows_before(signals, before)
+    if most <= needed:
+        raise ValueError(
+            f"delay: to find one of up to {longest} steps, episodes must have more than {needed} rows; the longest has "
+            f"{most}"
+        )
     rows, _ = stacked_rows(data, signals, before)
     n = len(rows["rewards"])
     if n < FEWEST_ROWS:

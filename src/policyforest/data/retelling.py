@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from policyforest._support.arguments import one_of, whole_number
 from policyforest.data.delay import find_delay
 from policyforest.data.known_functions import known_ends, known_rewards
@@ -64,5 +66,11 @@ def stacked(data: Transitions, options: SignalOptions, before: Before) -> Transi
 def _delay(data: Transitions, options: SignalOptions, before: Before) -> int:
     given = options.get("delay", 0)
     if given != "auto":
-        return whole_number("delay", given, at_least=0)
+        delay = whole_number("delay", given, at_least=0)
+        longest = int(np.unique(data.episodes, return_counts=True)[1].max())
+        if delay >= longest:
+            raise ValueError(
+                f"delay: is {delay}, must be below {longest}, the rows of the longest episode: else no command acts"
+            )
+        return delay
     return find_delay(data, history=options.get("history", 1), before=before).delay

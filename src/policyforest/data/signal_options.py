@@ -10,7 +10,7 @@ import numpy as np
 
 from policyforest._support.arguments import whole_number
 from policyforest._support.signal_compiler import derived_pair
-from policyforest._support.signals import Actuators, Signals, numbers_per_action
+from policyforest._support.signals import MOST_ROWS, Actuators, Signals, numbers_per_action
 from policyforest._support.spaces import bounds
 from policyforest.data.plant import Plant
 
@@ -76,6 +76,7 @@ def make_signals(data: Transitions, options: SignalOptions, delay: int) -> Signa
     }
     actuators = Actuators(**limits).checked(box)
     if delay:
+        whole_number("delay", delay, at_least=0, at_most=MOST_ROWS)
         past = max(past, delay + history - 1)
     idle = numbers_per_action("idle", given.get("idle"), len(box)) or tuple(np.clip(0.0, box[:, 0], box[:, 1]).tolist())
     for j, action in enumerate(idle):

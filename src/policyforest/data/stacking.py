@@ -23,16 +23,20 @@ Before = Literal["unknown", "idle"]
 """What was commanded before an episode: not known, or the idle action"""
 
 
+def rows_before(signals: Signals, before: Before) -> int:
+    """The rows of an episode that are lost before the first state is complete, at most."""
+    return signals.warm_up + (signals.history_actions if before == "unknown" else 0)
+
+
 def stacked_rows(data: Transitions, signals: Signals, before: Before) -> tuple[dict[str, Any], int]:
     """The fields of the stacked samples, and how many samples were lost."""
     parts = [_stacked(data, rows, signals, before) for rows in _runs(data)]
     kept = [part for part in parts if part is not None]
     if not kept:
         longest = int(np.unique(data.episodes, return_counts=True)[1].max())
-        needed = signals.warm_up + (signals.history_actions if before == "unknown" else 0)
         raise ValueError(
             f"history: is {signals.history} with {signals.history_actions} past actions, which needs episodes of more "
-            f"than {needed} rows; the longest has {longest}"
+            f"than {rows_before(signals, before)} rows; the longest has {longest}"
         )
     fields = {name: np.concatenate([part[name] for part in kept]) for name in kept[0]}
     return fields, len(data) - len(fields["rewards"])

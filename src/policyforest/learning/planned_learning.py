@@ -75,6 +75,7 @@ class PlannedLearning:
         """Learns from Transitions, or from a dataset that `as_transitions` knows."""
         samples = as_transitions(data).with_known(self.reward, self.terminal)
         seed = seed_number("random_state", self.random_state)
+        baseline = self._baseline(samples)
         self._tell("learning the model")
         model = DynamicsForest(random_state=seed, n_jobs=self.n_jobs).fit(samples)
         if not model.explains(GOOD_SCORE if self.baseline is None else SCORE_WITH_BASELINE):
@@ -82,7 +83,7 @@ class PlannedLearning:
         contest = Contest(
             model,
             discount=self.discount,
-            baseline=self._baseline(samples),
+            baseline=baseline,
             seed=seed,
             n_jobs=self.n_jobs,
             tell=self._tell,
@@ -93,11 +94,14 @@ class PlannedLearning:
         return planned
 
     def _baseline(self, samples: Transitions) -> Any:
-        """The existing controller, behind checks; a policy of this library unchanged."""
+        """The existing controller, behind checks; a policy of this library unchanged. It must have an action for each
+        sample's state, also where no plan will use it."""
         if self.baseline is None or isinstance(self.baseline, Policy):
             return self.baseline
         plant, spaces = samples.plant, (samples.observation_space, samples.action_space)
-        return as_baseline(self.baseline, *spaces, plant.state_names, plant.action_names)
+        baseline = as_baseline(self.baseline, *spaces, plant.state_names, plant.action_names)
+        baseline.act_batch(samples.states)
+        return baseline
 
     def _without_model(self, samples: Transitions, model: DynamicsModel, seed: int) -> PlannedPolicy:
         explained = max(0.0, min(*model.state_scores, model.reward_score))
@@ -105,6 +109,8 @@ class PlannedLearning:
             f"planning was not used: the model explains only {100 * explained:.0f}% of the variance of an output on "
             "held-out samples; the policy comes from Fitted Q Iteration on the samples"
         )
+        if self.baseline is not None:
+            note += " and was not compared with the controller that was given (see compare_offline)"
         warnings.warn(note, PlanningWarning, stacklevel=3)
         self._tell("Fitted Q Iteration")
         q = FittedQIteration(self.discount, resample=None, random_state=seed, n_jobs=self.n_jobs).fit(samples)

@@ -111,3 +111,19 @@ def test_angles_are_wrapped() -> None:
     turned = Expression("wrap(x)")({"x": np.array([0.0, np.pi, 7.0, -7.0, 1e6])})
     assert ((turned >= -np.pi) & (turned < np.pi)).all()
     assert "wrap" in FUNCTIONS
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("1/x > 3", [np.nan, 0.0, 1.0]),  # a comparison with what has no value has none
+        ("not 1/x > 3", [np.nan, 1.0, 0.0]),
+        ("x != 0 and 1/x > 3", [0.0, 0.0, 1.0]),  # what is decided already does not need the rest
+        ("x == 0 or 1/x > 3", [1.0, 0.0, 1.0]),
+        ("1/x > 3 or x == 0", [np.nan, 0.0, 1.0]),
+        ("1/x if x != 0 else 7", [7.0, 1.0, 10.0]),
+        ("5 if 1/x > 3 else 6", [np.nan, 6.0, 5.0]),
+    ],
+)
+def test_a_division_by_zero_is_not_hidden_by_a_comparison(text: str, values: list[float]) -> None:
+    assert np.array_equal(Expression(text)({"x": np.array([0.0, 1.0, 0.1])}), values, equal_nan=True)
