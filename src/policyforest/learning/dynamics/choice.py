@@ -133,10 +133,15 @@ def choose(
     unlike = [kind for kind in others if (kind.leaf is None) != (chosen.leaf is None)] or others or [chosen]
     score = r_squared(missed[chosen], y)
     relative = {kind: e / variance for kind, e in error.items()}
-    noise = missed[chosen]
-    if chosen == KERNEL:
-        noise = np.clip(noise, -EXTRAPOLATED * _typical(noise), EXTRAPOLATED * _typical(noise))
-    return Choice(chosen, unlike[0], noise, score, relative)
+    return Choice(chosen, unlike[0], _noise(chosen, missed[chosen]), score, relative)
+
+
+def _noise(chosen: OutputKind, missed: Floats) -> Floats:
+    """What a model misses, as noise: without the far extrapolations of a Gaussian process."""
+    if chosen != KERNEL:
+        return missed
+    most = EXTRAPOLATED * _typical(missed)
+    return np.clip(missed, -most, most)
 
 
 def _parametric(inputs: ModelInputs, n_judged: float, shrunk: bool) -> list[OutputKind]:
