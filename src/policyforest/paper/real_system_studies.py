@@ -143,7 +143,10 @@ COSTS = {
     "inverted-pendulum-6kg": "-((2*next_theta/pi)**2 + next_omega**2 + (u/50)**2) "
     "if abs(next_theta) <= pi/2 and abs(next_omega) <= 2 else -1000",
     "inverted-pendulum": "-((2*next_theta/pi)**2 + next_omega**2 + (u/50)**2) if abs(next_theta) <= pi/2 else -1000",
+    "double-integrator": "-(p**2 + u**2) if abs(next_p) <= 1 and abs(next_v) <= 1 else -50",
+    "swing-up": "-(abs(next_theta)/pi + (u/15)**2) if abs(next_omega) <= 10 else -50",
 }
+"""The rewards of the problems that are learned from random episodes and solved so"""
 
 
 def known_reward(seed: int, *, problem: str, samples: int = 25) -> dict[str, Any]:
