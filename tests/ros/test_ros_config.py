@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import importlib
 import math
+import re
 import subprocess
 import sys
 import tomllib
@@ -174,6 +175,12 @@ def test_a_file_that_is_no_toml_is_refused(tmp_path):
         (tmp_path / "robot.toml").write_bytes(text)
         with pytest.raises(ValueError, match="is not TOML"):
             load_config(tmp_path / "robot.toml")
+
+
+def test_a_path_that_is_no_file_is_named(tmp_path):
+    for path in (tmp_path / "none.toml", tmp_path):
+        with pytest.raises(FileNotFoundError, match=f"^config: is {re.escape(str(path))}, must be a file$"):
+            load_config(path)
 
 
 @pytest.mark.parametrize(

@@ -331,6 +331,10 @@ def test_problems_of_the_network_name_the_topic_and_both_ends(content):
     assert f"{command}: is std_msgs/msg/Float32 at /arm, std_msgs/msg/Float64 here" in next(
         iter(network_problems(config, network))
     )
+    network.topics["command"] = TopicEnds((own,), network_name="/left/command")
+    assert f"{command} (remapped to /left/command): no subscriber takes the commands" in network_problems(
+        config, network
+    )
 
 
 @pytest.mark.parametrize(

@@ -126,6 +126,14 @@ def test_names_are_remapped_and_the_files_are_parameters(tmp_path, network, poli
     assert "no subscriber" not in network.log("run")
 
 
+def test_a_note_about_a_remapped_topic_has_both_of_its_names(tmp_path, network):
+    require_transport("ros2")
+    (tmp_path / "robot.toml").write_text(configuration("ros2"))
+    network.python("table_node.py", "robot.toml", "--ros-args", "-r", "__ns:=/left", "-r", f"{COMMAND}:=command")
+    note = f"{COMMAND} (remapped to /left/command): no subscriber takes the commands"
+    wait_until(lambda: note in network.log("table_node.py"), note)
+
+
 def test_simulated_time_is_the_clock_of_stamps_and_may_jump_back(tmp_path, network):
     require_transport("ros2")
     (tmp_path / "robot.toml").write_text(configuration("ros2", 'age_by = "stamp"'))

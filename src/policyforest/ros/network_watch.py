@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from policyforest.ros.commands import command_topics
 from policyforest.ros.config import RobotConfig
 from policyforest.ros.message_fields import full_type, type_of
-from policyforest.ros.transport import TopicEnd, Transport
+from policyforest.ros.transport import TopicEnd, TopicEnds, Transport
 
 GRACE = 2.0
 """Seconds in which ends find one another: until then nothing is missing"""
@@ -24,10 +24,11 @@ def network_problems(config: RobotConfig, transport: Transport) -> Iterator[str]
     """A line for each problem of now."""
     for command in command_topics(config):
         ends = transport.ends(command.topic)
+        name = _shown(command.topic, ends)
         own = [end for end in ends.publishers if end.own]
         others = [end for end in ends.subscribers if not end.own]
         if not others:
-            yield f"{command.topic}: no subscriber takes the commands"
+            yield f"{name}: no subscriber takes the commands"
         commanders = sorted({end.node for end in ends.publishers})
         if len(ends.publishers) > 1:
             both = (
@@ -35,15 +36,20 @@ def network_problems(config: RobotConfig, transport: Transport) -> Iterator[str]
                 if len(commanders) > 1
                 else f"{len(ends.publishers)} nodes named {commanders[0]}"
             )
-            yield f"{command.topic}: is commanded by {both}, the robot obeys whoever came last"
+            yield f"{name}: is commanded by {both}, the robot obeys whoever came last"
         for writer in own[:1]:
             for reader in others:
-                yield from _misfits(command.topic, command.type, writer, reader, "it gets no commands")
+                yield from _misfits(name, command.type, writer, reader, "it gets no commands")
     for topic, kind in config.sources.items():
         ends = transport.ends(topic)
         for reader in [end for end in ends.subscribers if end.own][:1]:
             for writer in (end for end in ends.publishers if not end.own):
-                yield from _misfits(topic, type_of(kind), writer, reader, "no state arrives from it")
+                yield from _misfits(_shown(topic, ends), type_of(kind), writer, reader, "no state arrives from it")
+
+
+def _shown(topic: str, ends: TopicEnds) -> str:
+    """A topic of the configuration, and what it is called on the network where that differs."""
+    return f"{topic} (remapped to {ends.network_name})" if ends.network_name else topic
 
 
 def _misfits(topic: str, expected: str, writer: TopicEnd, reader: TopicEnd, outcome: str) -> Iterator[str]:

@@ -114,7 +114,9 @@ class RclpyTransport:
     def ends(self, topic: str) -> TopicEnds:
         publishers = self.node.get_publishers_info_by_topic(topic)
         subscribers = self.node.get_subscriptions_info_by_topic(topic)
-        return TopicEnds(tuple(map(self._end, publishers)), tuple(map(self._end, subscribers)))
+        name = self.node.resolve_topic_name(topic)
+        remapped = "" if name == whole_topic(topic) else name
+        return TopicEnds(tuple(map(self._end, publishers)), tuple(map(self._end, subscribers)), remapped)
 
     def on_activity(self, callback: Callable[[bool], None]) -> bool:
         self._activity.append(callback)

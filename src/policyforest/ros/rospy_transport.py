@@ -150,10 +150,10 @@ class _Node:
         name = self._ros.rospy.get_name()
         master: Any = xml_rpc.ServerProxy(self.uri, transport=ImpatientTransport())
         types = dict(master.getTopicTypes(name)[2])
-        publishers, subscribers, _ = (dict(side) for side in master.getSystemState(name)[2])
+        sides = [dict(side).get(topic, []) for side in master.getSystemState(name)[2][:2]]
         kind = full_type(types[topic]) if "/" in types.get(topic, "") else ""
-        sides = (publishers.get(topic, []), subscribers.get(topic, []))
-        return TopicEnds(*(tuple(TopicEnd(node, kind, own=node == name) for node in nodes) for nodes in sides))
+        publishers, subscribers = (tuple(TopicEnd(node, kind, own=node == name) for node in nodes) for nodes in sides)
+        return TopicEnds(publishers, subscribers)
 
     def _watch(self) -> None:
         while not self._ros.rospy.is_shutdown():

@@ -104,6 +104,8 @@ class TopicEnds:
 
     publishers: tuple[TopicEnd, ...] = ()
     subscribers: tuple[TopicEnd, ...] = ()
+    network_name: str = ""
+    """The topic's name on the network, where it was remapped"""
 
 
 class Publisher(Protocol):
