@@ -15,7 +15,6 @@ from oracles import signals as oracle
 from policyforest._support.signal_formulas import Memory
 from policyforest._support.signals import Actuators, Signals
 from policyforest.environments.limited_actuators import DelayedActions, LimitedActuators
-from policyforest.learning.improvement import linear_search
 
 PENDULUM = "policyforest/InvertedPendulum6kg-v0"
 ACTIONS = Box(-2.0, 2.0, (1,), np.float64)
@@ -361,9 +360,7 @@ def test_samples_and_policies_go_through_limited_actuators():
     assert np.abs(np.diff(data.actions[:, 0]))[inside].max() <= 5.0 * (1 + 1e-12)
 
 
-def test_a_learned_policy_keeps_its_signals_and_is_evaluated_on_measurements(monkeypatch):
-    monkeypatch.setattr(linear_search, "ITERATIONS", 5)  # how good the law is does not matter here
-    monkeypatch.setattr(linear_search, "STATES", 60)
+def test_a_learned_policy_keeps_its_signals_and_is_evaluated_on_measurements():
     env = DelayedActions(gym.make("policyforest/DoubleIntegrator-v0"), 1)  # without noise, planning takes seconds
     data = pf.collect(env, episodes=30, seed=0, delay="auto", max_rate=0.9)
     with warnings.catch_warnings():
