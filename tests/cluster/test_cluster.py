@@ -169,7 +169,7 @@ def square_block(block, n_jobs):
 
 
 def test_tasks_larger_than_any_node_are_said_at_once(nodes):
-    with pytest.raises(ValueError, match="n_jobs: is 2, must be at most 1, processors of a node"):
+    with pytest.raises(ValueError, match="n_jobs: is 2, must be at most 1, the processors of a node"):
         nodes.executor(n_jobs=2)
 
 
