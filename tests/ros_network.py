@@ -33,7 +33,8 @@ LACKS = {
     "dds": None if importlib.util.find_spec("cyclonedds") else "cyclonedds is not installed",
 }
 """Why a transport cannot be tested here"""
-_domains = itertools.count(os.getpid())
+# Domains of ROS 2 that a test may use, and the loopback port that says that one of them is taken.
+DOMAINS, FIRST_PORT = range(10, 100), 28_000
 
 
 def require_transport(*names: str) -> None:
@@ -49,12 +50,13 @@ class Network:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.port = free_port()
+        self._domain, domain = _free_domain()
         self.env = os.environ | {
             "ROS_MASTER_URI": f"http://127.0.0.1:{self.port}",
             "ROS_IP": "127.0.0.1",
             "ROS_HOME": str(folder / "ros"),
             "ROS_LOG_DIR": str(folder / "ros"),
-            "ROS_DOMAIN_ID": str(10 + next(_domains) % 90),
+            "ROS_DOMAIN_ID": str(domain),
             "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
             "PYTHONUNBUFFERED": "1",
         }
@@ -91,6 +93,7 @@ class Network:
     def close(self) -> None:
         for process in reversed(self._processes):
             stop(process)
+        self._domain.close()
 
     def _start(self, command: list[str], name: str) -> subprocess.Popen[str]:
         log = (self.folder / f"{name}.log").open("a")
@@ -142,6 +145,19 @@ def run_tutorial(
 def _listens(port: int) -> bool:
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def _free_domain() -> tuple[socket.socket, int]:
+    """A domain that no other test on this machine uses while the socket is open."""
+    for domain in itertools.islice(itertools.cycle(DOMAINS), os.getpid() % 90, os.getpid() % 90 + 90):
+        held = socket.socket()
+        try:
+            held.bind(("127.0.0.1", FIRST_PORT + domain))
+        except OSError:
+            held.close()
+        else:
+            return held, domain
+    raise RuntimeError(f"all {len(DOMAINS)} domains of ROS 2 are taken")
 
 
 def free_port() -> int:

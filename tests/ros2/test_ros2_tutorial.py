@@ -15,8 +15,12 @@ SHORTER = {
 
 def test_the_page_runs_as_it_is_printed(tmp_path):
     require_transport("ros2")
-    env = {"ROS_DOMAIN_ID": Network(tmp_path).env["ROS_DOMAIN_ID"], "ROS_LOG_DIR": str(tmp_path / "ros")}
-    done = run_tutorial("tutorials/ros2_in_ten_minutes.md", SHORTER, tmp_path, env)
+    network = Network(tmp_path)
+    env = {"ROS_DOMAIN_ID": network.env["ROS_DOMAIN_ID"], "ROS_LOG_DIR": str(tmp_path / "ros")}
+    try:
+        done = run_tutorial("tutorials/ros2_in_ten_minutes.md", SHORTER, tmp_path, env)
+    finally:
+        network.close()
     assert done.returncode == 0, done.stderr
     assert len(pf.Transitions.load(tmp_path / "explored.npz")) == 36
     assert (tmp_path / "run.mcap").is_file()
