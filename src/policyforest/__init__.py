@@ -30,7 +30,8 @@ from policyforest.exploration import (
 from policyforest.forest.forest import BestActions, Forest
 from policyforest.forest.growing import grow_forest
 from policyforest.forest.knownness import KnownnessForest, KnownnessLeaves
-from policyforest.learning.contest import CandidateValue, PlannedPolicy
+from policyforest.learning.comparison import CandidateValue
+from policyforest.learning.contest import PlannedPolicy
 from policyforest.learning.dynamics.dynamics_forest import DynamicsForest
 from policyforest.learning.dynamics.dynamics_model import DynamicsModel, Resampling
 from policyforest.learning.fitted_policy import FittedPolicyForest

@@ -19,6 +19,16 @@ import numpy as np
 
 from policyforest._support.arguments import Floats
 from policyforest._support.spaces import bounds
+from policyforest.learning.comparison import (
+    TRUSTED,
+    CandidateValue,
+    alike,
+    champion,
+    gain_over,
+    is_concave,
+    pays,
+    table_of,
+)
 from policyforest.learning.dynamics.dynamics_model import DynamicsModel
 from policyforest.learning.dynamics.focus import focused
 from policyforest.learning.fitted_policy import FittedPolicyForest
@@ -27,10 +37,10 @@ from policyforest.learning.improvement.gain_improvement import GainImprovement
 from policyforest.learning.improvement.grid_planning import GridPlanning
 from policyforest.learning.improvement.late_regulator import late_regulator
 from policyforest.learning.improvement.linear_quadratic import linear_quadratic_policy
+from policyforest.learning.improvement.mean_policy import mean_policy
 from policyforest.learning.improvement.policy_search import (
     Improvement,
     ModelImprovement,
-    better,
     certainly_better,
     rollout_steps,
 )
@@ -45,27 +55,9 @@ Q_DIMENSIONS = 4
 MEMBERS, FIRST_JUDGE = 4, 100
 # States that candidates are compared at; Q's own policy, which searches its action at each step, at fewer.
 JUDGED, JUDGED_SLOWLY = 200, 40
-# Candidates in the order in which they are trusted: the system's own controller first, then what the samples say.
-TRUSTED = ("baseline", "linear", "fpf-pwl", "grid", "linear-quadratic", "constant")
-GREEDY = "q-greedy"
-# An improvement that gains less than this part of what the start policy gained over a constant action is not taken.
-# (Pendulum of 8 kg, eight seeds: gains of 0.01% in the model were losses of up to 17% in two of seven cases.)
-NEGLIGIBLE = 1e-3
+GREEDY, MEAN = "q-greedy", "mean"
 # A regulator may take this part of its actions at the limits of the action box, and so near to them.
 LIMIT = 0.01
-
-
-@dataclass(frozen=True)
-class CandidateValue:
-    """The value of a candidate in models that were not used to make it."""
-
-    name: str
-    value: float
-    """Mean discounted return over states and members"""
-    gain: float
-    """Over the best constant action"""
-    error: float
-    """Standard error of the gain"""
 
 
 @dataclass(frozen=True)
@@ -113,7 +105,7 @@ class Contest:
         policies = self._first_candidates()
         states = self.starts[self.rng.integers(len(self.starts), size=JUDGED)]
         simple = {name: self._values(policies[name], states, 0) for name in TRUSTED if name in policies}
-        start = _champion(simple)
+        start = self._averaged(champion(simple), simple, policies, states)
         if start != "constant":  # a constant action visits what no better policy does
             self._focus(policies[start])
         values = {
@@ -123,7 +115,7 @@ class Contest:
         improvement = self._improve(start, policies, values, states)
         kept = "improved" in policies
         winner = self._winner("improved" if kept else start, values)
-        table, note = _table(values), self._note(winner, values)
+        table, note = table_of(values), self._note(winner, values)
         policy = self._labelled(policies[winner], winner, table, note)
         return PlannedPolicy(policy, winner, table, self.model, policies[start], improvement, note)
 
@@ -155,6 +147,18 @@ class Contest:
             found["fpf-pwl"] = FittedPolicyForest(random_state=self.seed, n_jobs=self.n_jobs).fit(q)
             found[GREEDY] = q.policy()
         return found
+
+    def _averaged(self, best: str, values: dict[str, Floats], policies: dict[str, Any], states: Floats) -> str:
+        """The best candidate, or the mean of those that cannot be told from it, which becomes a candidate."""
+        names = alike(values, best)
+        if len(names) == 1:
+            return best
+        mean = mean_policy(self.data, [policies[name] for name in names])
+        found = self._values(mean, states, 0)
+        if not is_concave(found, [values[name] for name in names]):
+            return best
+        policies[MEAN], values[MEAN] = mean, found
+        return MEAN
 
     def _solves(self, regulator: Any) -> bool:
         """Whether the model is linear with a quadratic reward, and the regulator stays away from ends, from the edge of
@@ -194,8 +198,8 @@ class Contest:
             if not made.improved:
                 continue
             found = self._values(made.policy, states, FIRST_JUDGE)
-            gained = float(_gain(values, start, "constant").mean())
-            if _pays(found - values[start], gained, linear=isinstance(improver, GainImprovement)):
+            gained = float(gain_over(values, start, "constant").mean())
+            if pays(found - values[start], gained, linear=isinstance(improver, GainImprovement)):
                 policies["improved"], values["improved"] = made.policy, found
                 return made
         return replace(made, policy=policies[start], improved=False)
@@ -228,9 +232,9 @@ class Contest:
 
     def _winner(self, best: str, values: dict[str, Floats]) -> str:
         """The best candidate, unless Q's own policy is certainly better, or the constant action as good."""
-        if GREEDY in values and best != "baseline" and certainly_better(_gain(values, GREEDY, best)):
+        if GREEDY in values and best != "baseline" and certainly_better(gain_over(values, GREEDY, best)):
             best = GREEDY
-        if best != "constant" and not _gain(values, best, "constant").mean() > 0:
+        if best != "constant" and not gain_over(values, best, "constant").mean() > 0:
             best = "constant"
         return best
 
@@ -240,7 +244,7 @@ class Contest:
         notes = []
         if winner == "baseline":
             notes.append("nothing beats the controller that was given; it is returned unchanged")
-        if _gain(values, winner, "constant").mean(axis=1).min() <= 0:
+        if gain_over(values, winner, "constant").mean(axis=1).min() <= 0:
             notes.append("the policy does not beat the best constant action on every member of the model's ensemble")
         return "; ".join(notes)
 
@@ -253,40 +257,3 @@ class Contest:
         compared = [asdict(candidate) for candidate in table]
         told = {"discount": self.discount, "winner": winner, "candidates": compared, "note": note}
         return policy.with_info(replace(info, settings={**info.settings, **told}, n_samples=len(self.data)))
-
-
-def _pays(gain: Floats, gained: float, *, linear: bool) -> bool:
-    """Whether an improvement is one on members that it was not made with, and no hair's breadth compared with what the
-    start policy `gained` over a constant action: errors that all members share are larger than that. A linear law has
-    too few numbers to make use of such errors."""
-    if linear:
-        return better(gain, 2.0)
-    return better(gain, 1.0) and float(gain.mean()) > NEGLIGIBLE * gained
-
-
-def _gain(values: dict[str, Floats], name: str, over: str) -> Floats:
-    """By how much a candidate is better than another at the states where both were judged: (members, states)."""
-    n = min(values[name].shape[1], values[over].shape[1])
-    gain: Floats = values[name][:, :n] - values[over][:, :n]
-    return gain
-
-
-def _table(values: dict[str, Floats]) -> tuple[CandidateValue, ...]:
-    rows = []
-    for name, value in values.items():
-        gain = _gain(values, name, "constant")
-        rows.append(CandidateValue(name, float(value.mean()), float(gain.mean()), float(gain.std() / gain.size**0.5)))
-    return tuple(sorted(rows, key=lambda row: -row.gain))
-
-
-def _champion(values: dict[str, Floats]) -> str:
-    """The candidate to start from: one later in the order of trust, only if it is certainly better."""
-    order = [name for name in TRUSTED if name in values]
-    best = order[0]
-    for name in order[1:]:
-        gain = _gain(values, name, best)
-        # A plan on a grid is the best for the errors of the model, too.
-        least = NEGLIGIBLE * float(_gain(values, best, "constant").mean()) if name == "grid" else 0.0
-        if certainly_better(gain) and gain.mean() > least:
-            best = name
-    return best

@@ -20,6 +20,7 @@ WORDS = {
     "improved": "improved by rollouts",
     "fpf-pwl": "Fitted Policy Forest",
     "linear-quadratic": "linear-quadratic regulator",
+    "mean": "mean of candidates that cannot be told apart",
     "baseline": "the given baseline",
     "constant": "best constant action",
 }

@@ -1,0 +1,87 @@
+"""How candidates for a policy compare in a learned model: who is ahead, who cannot be told apart, what pays.
+
+Values are arrays (members of the ensemble, states), of the same states and the same noise for all candidates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from policyforest._support.arguments import Floats
+from policyforest.learning.improvement.policy_search import better, certainly_better
+
+# Candidates in the order in which they are trusted: the system's own controller first, then what the samples say.
+TRUSTED = ("baseline", "linear", "fpf-pwl", "grid", "linear-quadratic", "constant")
+# Candidates whose mean is a candidate, where they cannot be told apart.
+AVERAGED = ("fpf-pwl", "grid", "linear-quadratic")
+# An improvement that gains less than this part of what the start policy gained over a constant action is not taken.
+# (Pendulum of 8 kg, eight seeds: gains of 0.01% in the model were losses of up to 17% in two of seven cases.)
+NEGLIGIBLE = 1e-3
+
+
+@dataclass(frozen=True)
+class CandidateValue:
+    """The value of a candidate in models that were not used to make it."""
+
+    name: str
+    value: float
+    """Mean discounted return over states and members"""
+    gain: float
+    """Over the best constant action"""
+    error: float
+    """Standard error of the gain"""
+
+
+def pays(gain: Floats, gained: float, *, linear: bool) -> bool:
+    """Whether an improvement is one on members that it was not made with, and no hair's breadth compared with what the
+    start policy `gained` over a constant action: errors that all members share are larger than that. A linear law has
+    too few numbers to make use of such errors."""
+    if linear:
+        return better(gain, 2.0)
+    return better(gain, 1.0) and float(gain.mean()) > NEGLIGIBLE * gained
+
+
+def gain_over(values: dict[str, Floats], name: str, over: str) -> Floats:
+    """By how much a candidate is better than another at the states where both were judged: (members, states)."""
+    n = min(values[name].shape[1], values[over].shape[1])
+    gain: Floats = values[name][:, :n] - values[over][:, :n]
+    return gain
+
+
+def table_of(values: dict[str, Floats]) -> tuple[CandidateValue, ...]:
+    """The candidates, best first."""
+    rows = []
+    for name, value in values.items():
+        gain = gain_over(values, name, "constant")
+        rows.append(CandidateValue(name, float(value.mean()), float(gain.mean()), float(gain.std() / gain.size**0.5)))
+    return tuple(sorted(rows, key=lambda row: -row.gain))
+
+
+def champion(values: dict[str, Floats]) -> str:
+    """The candidate to start from: one later in the order of trust, only if it is certainly better."""
+    order = [name for name in TRUSTED if name in values]
+    best = order[0]
+    for name in order[1:]:
+        gain = gain_over(values, name, best)
+        # A plan on a grid is the best for the errors of the model, too.
+        least = NEGLIGIBLE * float(gain_over(values, best, "constant").mean()) if name == "grid" else 0.0
+        if certainly_better(gain) and gain.mean() > least:
+            best = name
+    return best
+
+
+def alike(values: dict[str, Floats], best: str) -> list[str]:
+    """The candidates that the ensemble cannot tell from the best one, which is the first: they are not certainly worse,
+    or by less than the errors that all members share."""
+    if best not in AVERAGED:
+        return [best]
+    least = NEGLIGIBLE * float(gain_over(values, best, "constant").mean())
+    lost = {name: gain_over(values, best, name) for name in AVERAGED if name in values and name != best}
+    return [best, *(name for name, loss in lost.items() if loss.mean() <= least or not certainly_better(loss))]
+
+
+def is_concave(mean: Floats, parts: list[Floats]) -> bool:
+    """Whether the mean of policies is worth as much as they are in the mean, on every member."""
+    return bool((mean.mean(axis=1) >= np.mean(parts, axis=0).mean(axis=1)).all())
