@@ -61,6 +61,19 @@ void check_features() {
   features.fill(row, 10, phi.data());
   const double z = 2.0, s = std::sin(1.5), c = std::cos(1.5);
   CHECK(phi == std::array<double, 10>{1.0, z, s, c, z * z, z * s, z * c, s * s, s * c, c * c});
+  std::array<std::array<double, 2>, Features::kLanes> rows{};
+  std::array<const double*, Features::kLanes> begins{};
+  for (std::size_t l = 0; l < Features::kLanes; ++l) {
+    rows[l] = {5.0 - static_cast<double>(l), 0.5 * static_cast<double>(l)};
+    begins[l] = rows[l].data();
+  }
+  std::array<double, 20 * Features::kLanes> block{};
+  features.fill_block(begins.data(), 20, block.data());
+  for (std::size_t l = 0; l < Features::kLanes; ++l) {
+    std::array<double, 20> one{};
+    features.fill(begins[l], 20, one.data());
+    for (std::size_t k = 0; k < 20; ++k) CHECK(block[k * Features::kLanes + l] == one[k]);
+  }
   CHECK(Features().size(2) == 1);
   CHECK_INVALID(Features({{0.0, 0.0, 0.0}}));
   CHECK_INVALID(Features({{kInfinity, 1.0, 0.0}}));

@@ -1,5 +1,6 @@
 #include "policyforest/model/features.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <utility>
@@ -35,24 +36,34 @@ std::size_t Features::size(std::size_t degree) const {
   return total;
 }
 
-void Features::fill(const double* row, std::size_t count, double* phi) const {
-  phi[0] = 1.0;
-  std::size_t k = 1;
+template <std::size_t L>
+void Features::fill_lanes(const double* const* rows, std::size_t count, double* phi) const {
+  std::fill_n(phi, L, 1.0);
+  double* next = phi + L;
   for (std::size_t d = 0; d < inputs_.size(); ++d) {
     const Input& input = inputs_[d];
     if (input.turn == 0.0) {
-      phi[k++] = (row[d] - input.centre) / input.scale;
+      for (std::size_t l = 0; l < L; ++l) next[l] = (rows[l][d] - input.centre) / input.scale;
+      next += L;
     } else {
-      phi[k++] = std::sin(input.turn * row[d]);
-      phi[k++] = std::cos(input.turn * row[d]);
+      for (std::size_t l = 0; l < L; ++l) {
+        next[l] = std::sin(input.turn * rows[l][d]);
+        next[L + l] = std::cos(input.turn * rows[l][d]);
+      }
+      next += 2 * L;
     }
   }
   // A product of d factors is its first factor times a product of d - 1 factors that begins with no earlier one.
+  std::size_t k = n_linear_;
   for (std::size_t d = 2; k < count; ++d) {
     const std::size_t end = k;
     for (std::size_t i = 1; i < n_linear_; ++i)
-      for (std::size_t j = first_[(d - 1) * n_linear_ + i]; j < end; ++j) phi[k++] = phi[i] * phi[j];
+      for (std::size_t j = first_[(d - 1) * n_linear_ + i]; j < end; ++j, ++k)
+        for (std::size_t l = 0; l < L; ++l) phi[k * L + l] = phi[i * L + l] * phi[j * L + l];
   }
 }
+
+template void Features::fill_lanes<1>(const double* const* rows, std::size_t count, double* phi) const;
+template void Features::fill_lanes<Features::kLanes>(const double* const* rows, std::size_t count, double* phi) const;
 
 }  // namespace policyforest

@@ -34,15 +34,45 @@ double Kernel::expand(const double* scaled, double* slopes, double* curvature) c
 
 namespace {
 
-double parametric(const Regressor& output, const double* phi) {
-  double sum = 0.0;
-  for (std::size_t k = 0; k < output.coefficients.size(); ++k) sum += output.coefficients[k] * phi[k];
-  return sum;
-}
+constexpr std::size_t kLanes = Features::kLanes;
 
-void scale(const Kernel& kernel, const double* phi, double* scaled) {
-  for (std::size_t k = 0; k < kernel.lengths().size(); ++k) scaled[k] = phi[k + 1] / kernel.lengths()[k];
-}
+// Up to kLanes rows with their features side by side. Each row is summed up in the order of its features, so that its
+// bits do not depend on its neighbours.
+class FeatureBlock {
+ public:
+  FeatureBlock(const Features& features, std::size_t n_terms)
+      : features_(features), n_terms_(n_terms), phi_(std::max<std::size_t>(n_terms, 1) * kLanes),
+        scaled_(features.n_linear()) {}
+
+  // Rows `stride` numbers apart; the last one fills the lanes that are left.
+  void fill(const double* row, std::size_t n, std::size_t stride) {
+    if (n_terms_ == 0) return;
+    const double* rows[kLanes];
+    for (std::size_t l = 0; l < kLanes; ++l) rows[l] = row + std::min(l, n - 1) * stride;
+    features_.fill_block(rows, n_terms_, phi_.data());
+  }
+  // c·phi of each row.
+  void parametric(const Regressor& output, double* sums) const {
+    double lanes[kLanes] = {};
+    for (std::size_t k = 0; k < output.coefficients.size(); ++k) {
+      const double c = output.coefficients[k];
+      const double* phi = phi_.data() + k * kLanes;
+      for (std::size_t l = 0; l < kLanes; ++l) lanes[l] += c * phi[l];
+    }
+    std::copy_n(lanes, kLanes, sums);
+  }
+  // The inputs of a kernel in one row.
+  const double* scaled(const Kernel& kernel, std::size_t lane) {
+    for (std::size_t k = 0; k < kernel.lengths().size(); ++k)
+      scaled_[k] = phi_[(k + 1) * kLanes + lane] / kernel.lengths()[k];
+    return scaled_.data();
+  }
+
+ private:
+  const Features& features_;
+  std::size_t n_terms_;
+  std::vector<double> phi_, scaled_;
+};
 
 // A kernel near one point.
 class KernelExpansion {
@@ -50,15 +80,14 @@ class KernelExpansion {
   KernelExpansion(std::size_t n_linear, bool curved)
       : here_(n_linear), there_(n_linear), slopes_(n_linear), curvature_(curved ? n_linear * n_linear : 0) {}
 
-  void expand(const Kernel& kernel, const double* phi) {
-    scale(kernel, phi, here_.data());
+  void expand(const Kernel& kernel, const double* scaled) {
+    std::copy_n(scaled, kernel.lengths().size(), here_.data());
     value_ = kernel.expand(here_.data(), slopes_.data(), curvature_.empty() ? nullptr : curvature_.data());
   }
-  double at(const Kernel& kernel, const double* phi) {
+  double at(const Kernel& kernel, const double* scaled) {
     const std::size_t width = kernel.lengths().size();
-    scale(kernel, phi, there_.data());
     double sum = value_;
-    for (std::size_t d = 0; d < width; ++d) there_[d] -= here_[d], sum += slopes_[d] * there_[d];
+    for (std::size_t d = 0; d < width; ++d) there_[d] = scaled[d] - here_[d], sum += slopes_[d] * there_[d];
     if (curvature_.empty()) return sum;
     for (std::size_t d = 0; d < width; ++d)
       for (std::size_t e = 0; e < width; ++e) sum += 0.5 * there_[d] * curvature_[d * width + e] * there_[e];
@@ -98,17 +127,17 @@ std::size_t RegressorGroup::n_terms() const {
 }
 
 void RegressorGroup::predict(const double* rows, std::size_t n, double* out) const {
-  const std::size_t n_outputs = outputs.size(), width = features.n_inputs(), terms = n_terms();
-  std::vector<double> phi(std::max<std::size_t>(terms, 1)), scaled(features.n_linear());
-  for (std::size_t i = 0; i < n; ++i) {
-    if (terms > 0) features.fill(rows + i * width, terms, phi.data());
+  const std::size_t n_outputs = outputs.size(), width = features.n_inputs();
+  FeatureBlock block(features, n_terms());
+  double sums[kLanes];
+  for (std::size_t i = 0; i < n; i += kLanes) {
+    const std::size_t count = std::min(kLanes, n - i);
+    block.fill(rows + i * width, count, width);
     for (std::size_t j = 0; j < n_outputs; ++j) {
-      double sum = parametric(outputs[j], phi.data());
-      if (const Kernel* kernel = outputs[j].kernel.get()) {
-        scale(*kernel, phi.data(), scaled.data());
-        sum += kernel->value(scaled.data());
-      }
-      out[i * n_outputs + j] = sum;
+      block.parametric(outputs[j], sums);
+      const Kernel* kernel = outputs[j].kernel.get();
+      for (std::size_t l = 0; l < count; ++l)
+        out[(i + l) * n_outputs + j] = kernel ? sums[l] + kernel->value(block.scaled(*kernel, l)) : sums[l];
     }
   }
   add_forests(rows, n, out);
@@ -116,23 +145,25 @@ void RegressorGroup::predict(const double* rows, std::size_t n, double* out) con
 
 void RegressorGroup::predict_around(const double* rows, std::size_t n, std::size_t n_moves, bool curved,
                                     double* out) const {
-  const std::size_t n_outputs = outputs.size(), width = features.n_inputs(), terms = n_terms();
-  std::vector<double> phi((n_moves + 1) * std::max<std::size_t>(terms, 1));
+  const std::size_t n_outputs = outputs.size(), width = features.n_inputs(), n_near = n_moves + 1;
+  std::vector<FeatureBlock> blocks((n_near + kLanes - 1) / kLanes, FeatureBlock(features, n_terms()));
   KernelExpansion around(features.n_linear(), curved);
+  double sums[kLanes];
   for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t m = 0; terms > 0 && m <= n_moves; ++m)
-      features.fill(rows + (m * n + i) * width, terms, phi.data() + m * terms);
+    for (std::size_t b = 0; b < blocks.size(); ++b)
+      blocks[b].fill(rows + (b * kLanes * n + i) * width, std::min(kLanes, n_near - b * kLanes), n * width);
     for (std::size_t j = 0; j < n_outputs; ++j) {
       const Kernel* kernel = outputs[j].kernel.get();
-      if (kernel) around.expand(*kernel, phi.data());
-      for (std::size_t m = 0; m <= n_moves; ++m) {
-        double sum = parametric(outputs[j], phi.data() + m * terms);
-        if (kernel) sum += around.at(*kernel, phi.data() + m * terms);
-        out[(m * n + i) * n_outputs + j] = sum;
+      if (kernel) around.expand(*kernel, blocks[0].scaled(*kernel, 0));
+      for (std::size_t m = 0; m < n_near; ++m) {
+        FeatureBlock& block = blocks[m / kLanes];
+        if (m % kLanes == 0) block.parametric(outputs[j], sums);
+        const double near = kernel ? around.at(*kernel, block.scaled(*kernel, m % kLanes)) : 0.0;
+        out[(m * n + i) * n_outputs + j] = kernel ? sums[m % kLanes] + near : sums[m % kLanes];
       }
     }
   }
-  add_forests(rows, (n_moves + 1) * n, out);
+  add_forests(rows, n_near * n, out);
 }
 
 void RegressorGroup::add_forests(const double* rows, std::size_t n, double* out) const {

@@ -25,9 +25,17 @@ class Features {
   // The number of features up to a degree.
   std::size_t size(std::size_t degree) const;
   // The first `count` features of one row, where `count` is the size of a degree.
-  void fill(const double* row, std::size_t count, double* phi) const;
+  void fill(const double* row, std::size_t count, double* phi) const { fill_lanes<1>(&row, count, phi); }
+  // The same bits for kLanes rows side by side: feature k of row l is phi[k * kLanes + l].
+  static constexpr std::size_t kLanes = 8;
+  void fill_block(const double* const* rows, std::size_t count, double* phi) const {
+    fill_lanes<kLanes>(rows, count, phi);
+  }
 
  private:
+  template <std::size_t L>
+  void fill_lanes(const double* const* rows, std::size_t count, double* phi) const;
+
   std::vector<Input> inputs_;
   std::size_t n_linear_ = 1;
   std::vector<std::size_t>
