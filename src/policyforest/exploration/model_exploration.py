@@ -16,10 +16,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from policyforest._support.arguments import Floats, whole_number
+from policyforest._support.blas import one_blas_thread
 from policyforest._support.spaces import bounds
 from policyforest.data.plant import KnownFunction
 from policyforest.data.signal_options import SignalOptions
 from policyforest.exploration.agents import RunDir, discount_of, our_planner
+from policyforest.exploration.ensemble_judge import FIRST_JUDGE
 from policyforest.exploration.explorers import EpisodeKind, Explorer, held
 from policyforest.exploration.exploring_agent import ExploringAgent
 from policyforest.exploration.guards import guard_settings
@@ -30,6 +32,7 @@ from policyforest.exploration.policy_selection import PolicyCallback, best_by_va
 from policyforest.exploration.problem import Explorable
 from policyforest.exploration.run_directory import Record, RunDirectory
 from policyforest.exploration.running_episode import RunningEpisode
+from policyforest.exploration.shown_policies import reliable, shown_policies
 from policyforest.forest.executors.interface import Executor
 from policyforest.learning.dynamics.dynamics_model import DynamicsModel
 from policyforest.policy.baseline import NoisyBaseline
@@ -173,14 +176,14 @@ class ModelExploration(ExploringAgent):
         executor: Executor | None = None,
     ) -> Policy:
         """The best of up to n policies: by `validation_episodes` episodes each; without an environment, or with None,
-        by members of the model's ensemble that none of them was made with. So a run that was good and got worse goes
-        back. The run itself does not change."""
+        by what the policies of the run earned in their episodes, and by members of the model's ensemble that none of
+        them was made with. So a run that was good and got worse goes back. The run itself does not change."""
         if validation_episodes is not None:
             whole_number("validation_episodes", validation_episodes, at_least=1)
         candidates, model = self._choices(n, callback)
         if self.env is not None and validation_episodes is not None:
             return best_by_validation(candidates, self.env, validation_episodes, self.seed)
-        return self._trusted(model, candidates, 1)[0]
+        return self._reliable(candidates[0], model)
 
     def _choices(self, n: int, callback: PolicyCallback | None) -> tuple[list[Policy], DynamicsModel]:
         """Up to n policies, and the model of all samples."""
@@ -200,8 +203,17 @@ class ModelExploration(ExploringAgent):
         if number < 1 or not policies:
             return []
         recent = list(policies)[-4 * number :]
-        values = self.model_planner.judged(model, recent, self.seed).mean(axis=1)
+        judge = self.model_planner.judge(model, self.seed)
+        values = np.array([judge.values(policy, FIRST_JUDGE).mean() for policy in recent])
         return [recent[i] for i in np.argsort(-values, kind="stable")[:number]]
+
+    @one_blas_thread
+    def _reliable(self, final: Policy, model: DynamicsModel) -> Policy:
+        """The final policy or one that was played, whichever is to be relied on."""
+        data, planner = self.transitions, self.model_planner
+        plans = () if self.guard is not None else self.plans  # a guard played, too
+        candidates = shown_policies(final, plans, data, planner.discount)
+        return reliable(candidates, planner.judge(model, self.seed), planner.negligible(data))
 
     def _record(self, episode: Any) -> Record:
         return Record(episode, "plain", None)

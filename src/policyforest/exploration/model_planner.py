@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -27,6 +26,7 @@ from policyforest._support.blas import one_blas_thread
 from policyforest._support.spaces import bounds
 from policyforest.data.known_functions import Known
 from policyforest.data.transitions import Transitions
+from policyforest.exploration.ensemble_judge import MEMBERS, EnsembleJudge, was_wrong
 from policyforest.learning.contest import Q_DIMENSIONS
 from policyforest.learning.dynamics.dynamics_forest import DynamicsForest
 from policyforest.learning.dynamics.dynamics_model import DynamicsModel
@@ -38,7 +38,7 @@ from policyforest.learning.improvement.linear_quadratic import linear_quadratic_
 from policyforest.learning.improvement.policy_search import certainly_better
 from policyforest.learning.improvement.rollout_improvement import RolloutImprovement
 from policyforest.learning.improvement.simple_policies import constant_policy, middle_action
-from policyforest.learning.improvement.simulation import EXPLORING, LEAVING, Simulation
+from policyforest.learning.improvement.simulation import EXPLORING, LEAVING
 from policyforest.learning.improvement.trajectory_policy import (
     FINAL,
     NOVEL,
@@ -50,13 +50,10 @@ from policyforest.policy.policy import Policy
 
 # Fewer samples are not planned with.
 FEWEST_SAMPLES = 20
-# A plan is due when the newest episode is missed by this multiple of what held-out samples are missed by, and the
-# samples have grown at least by this share.
-WRONG, LEAST_GROWTH = 4.0, 0.05
+# A plan is due when the model did not predict the newest episode, and the samples have grown at least by this share.
+LEAST_GROWTH = 0.05
 # Gaussian processes need the fewest samples, but are too slow for a grid: they compete in more dimensions than these.
 FEW_DIMENSIONS = 3
-MEMBERS, FIRST_JUDGE = 4, 100
-JUDGED_STARTS = 24
 # Candidates that always do the same: nothing, the least and the most.
 CONSTANTS = ("constant", "least", "most")
 # The policies of earlier plans, with a number each.
@@ -135,6 +132,14 @@ class ModelPlanner:
         how = DynamicsForest(self.reward, self.terminal, random_state=seed, n_jobs=self.n_jobs, kernels=not few)
         return how.fit(samples)
 
+    def judge(self, model: DynamicsModel, seed: int) -> EnsembleJudge:
+        """Judges policies that are to be relied on."""
+        return EnsembleJudge(self.discount, self.n_steps, model, seed, LEAVING)
+
+    def negligible(self, samples: Transitions) -> float:
+        """Gains below it are worth nothing: a small part of the spread of rewards, for as long as they matter."""
+        return NEGLIGIBLE * float(samples.rewards.std()) / (1.0 - self.discount)
+
     @one_blas_thread
     def due(self, model: DynamicsModel | None, samples: Transitions, vain: int = 0) -> bool:
         """Whether a plan is due: by the growth of the samples, or because `model`, the last plan's, was wrong. `vain`:
@@ -146,7 +151,7 @@ class ModelPlanner:
         planned = len(model.transitions)
         if len(samples) >= (1.0 + self.growth * 2**vain) * planned:
             return True
-        return len(samples) >= (1.0 + LEAST_GROWTH) * planned and _wrong(model, samples[planned:])
+        return len(samples) >= (1.0 + LEAST_GROWTH) * planned and was_wrong(model, samples[planned:])
 
     @one_blas_thread
     def plan(self, task: ModelTask) -> ModelPlan:
@@ -155,43 +160,6 @@ class ModelPlanner:
         made = _Planning(self, task).run()
         return replace(made, seconds=time.perf_counter() - started)
 
-    @one_blas_thread
-    def judged(self, model: DynamicsModel, policies: Sequence[Policy], seed: int) -> Floats:
-        """What policies are worth where episodes begin, on members of the ensemble that none was made with: a row of
-        members for each."""
-        judge = _EnsembleJudge(self, model, seed, LEAVING)
-        return np.array([judge.values(policy, FIRST_JUDGE).mean(axis=1) for policy in policies])
-
-
-class _EnsembleJudge:
-    """Values of policies in the members of a model's ensemble, from where episodes begin, under common noise."""
-
-    def __init__(self, how: ModelPlanner, model: DynamicsModel, seed: int, leaving: float) -> None:
-        self.how, self.model, self.seed, self.leaving = how, model, seed, leaving
-        data = model.transitions
-        first = np.unique(data.episodes, return_index=True)[1]
-        self.starts = data.states[first]
-        rows = np.random.default_rng([seed, 61]).integers(len(self.starts), size=JUDGED_STARTS)
-        self.judged = self.starts[rows]
-        self._members: dict[int, Any] = {}
-
-    def simulation(self, member: int, novelty: float = 0.0) -> Simulation:
-        """A member of the ensemble, made when it is first needed."""
-        others = [b for b in range(MEMBERS) if b != member] if novelty > 0.0 else []
-        for b in (member, *others):
-            if b not in self._members:
-                self._members[b] = self.model.member(b)
-        rivals = tuple(self._members[b] for b in others)
-        return Simulation(self.model, self._members[member], self.how.discount, self.leaving, novelty, rivals)
-
-    def values(self, policy: Any, first_member: int = 0) -> Floats:
-        """Discounted returns (members, starts)."""
-        n_steps = 2 * self.how.n_steps
-        return np.stack([
-            self.simulation(b).play(policy, self.judged, n_steps, np.random.default_rng([self.seed, 62, b])).worth
-            for b in range(first_member, first_member + MEMBERS)
-        ])  # fmt: skip
-
 
 class _Planning:
     """One plan."""
@@ -199,7 +167,9 @@ class _Planning:
     def __init__(self, how: ModelPlanner, task: ModelTask) -> None:
         self.how, self.task = how, task
         self.model = how.learn_model(task.samples, task.seed)
-        self.judge = _EnsembleJudge(how, self.model, task.seed, LEAVING if task.final else EXPLORING)
+        self.judge = EnsembleJudge(
+            how.discount, how.n_steps, self.model, task.seed, LEAVING if task.final else EXPLORING
+        )
         self.on_grid = GridPlanning.fits(self.model) and not self.model.has_kernels
 
     def run(self) -> ModelPlan:
@@ -221,7 +191,11 @@ class _Planning:
                 best = max((best, "improved"), key=lambda name: float(values[name].mean()))
         constant = max(CONSTANTS, key=lambda name: float(values[name].mean()) if name in values else -np.inf)
         gain = values[best] - values[constant]
-        useless = best in CONSTANTS or not certainly_better(gain) or float(gain.mean()) < self._negligible()
+        useless = (
+            best in CONSTANTS
+            or not certainly_better(gain)
+            or float(gain.mean()) < self.how.negligible(self.task.samples)
+        )
         sequence, explores = planned.sequence, useless and not self.task.final
         if explores:
             novel = self._planned(self._novelty())
@@ -279,38 +253,9 @@ class _Planning:
         found = improver.improve(self.model, policy)
         return found.policy if found.improved else None
 
-    def _negligible(self) -> float:
-        """Gains below it are worth nothing: a small part of the spread of rewards, for as long as they matter."""
-        return NEGLIGIBLE * float(self.task.samples.rewards.std()) / (1.0 - self.how.discount)
-
     def _novelty(self) -> float:
         """What a step beyond the data is worth: the spread of the rewards for as long as they matter, less from episode
         to episode."""
         rewards = self.task.samples.rewards
         spread = max(float(rewards.max() - rewards.min()), 1e-6 * (1.0 + float(np.abs(rewards).max())))
         return spread / (1.0 - self.how.discount) / (1.0 + FADING * self.task.explored)
-
-
-def _wrong(model: DynamicsModel, newer: Transitions) -> bool:
-    """Whether new steps are missed by clearly more than held-out ones were when the model was learned."""
-    if len(newer) == 0:
-        return False
-    living = ~newer.terminals
-    if not living.any():
-        return False
-    rows = newer[np.flatnonzero(living)]
-    ahead, rewards, chance, _ = model.native.step(rows.states, rows.actions, None, False)
-    missed = rows.next_states - ahead
-    for d, (low, high) in newer.periodic.items():
-        missed[:, d] = (missed[:, d] + (high - low) / 2) % (high - low) - (high - low) / 2
-    spread = model.transitions.next_states - model.transitions.states
-    for d, (low, high) in newer.periodic.items():
-        spread[:, d] = (spread[:, d] + (high - low) / 2) % (high - low) - (high - low) / 2
-    expected = (1.0 - np.array(model.state_scores)) * spread.var(axis=0)
-    states_wrong = (np.mean(missed**2, axis=0) > WRONG * expected + 1e-4 * spread.var(axis=0)).any()
-    ends_wrong = float(chance.mean()) > 0.1
-    reward_error = float(np.mean((rewards - rows.rewards) ** 2))
-    known = model.known_reward is not None
-    allowed = WRONG * (1.0 - model.reward_score) + 1e-3
-    reward_wrong = not known and reward_error > allowed * float(model.transitions.rewards.var()) + 1e-12
-    return bool(states_wrong or ends_wrong or reward_wrong)

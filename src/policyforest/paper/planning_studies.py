@@ -1,9 +1,9 @@
 """Planning with a learned model, judged on problems with known limits: what a cell of each study computes.
 
 A cell learns a policy from random samples, as `plan` does it, and evaluates it on the same episodes as the policy that
-the improvement started from. Seeds begin at 5000, those of linear systems at 1000, those of Reacher-v5 at 6000 and those
-of the noisy pendulums at 7000: no setting was chosen on them. (Some below these were looked at before a setting was
-changed.)
+the improvement started from. Seeds begin at 5000, those of linear systems at 1000, those of Reacher-v5 at 6000 and
+those of the noisy pendulums at 7000: no setting was chosen on them. (Some below these were looked at before a setting
+was changed.)
 """
 
 from __future__ import annotations

@@ -1,0 +1,95 @@
+"""Which policy of a run to rely on, without further episodes: what it did in the system counts, too.
+
+The members of an ensemble share errors, so a policy that was never played may be worth far less than all of them
+promise. A policy that was played is worth what they promise plus what its episodes earned beyond that, from the same
+first states. A policy that was not played replaces it only if it is certainly better, and by more than a hair's
+breadth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from policyforest._support.arguments import Floats
+from policyforest.data.transitions import Transitions
+from policyforest.exploration.ensemble_judge import FIRST_JUDGE, EnsembleJudge
+from policyforest.exploration.plan_files import StoredPlan
+from policyforest.learning.improvement.policy_search import certainly_better
+from policyforest.policy.policy import Policy
+
+# Policies of the last plans that may be relied on in the end.
+REMEMBERED = 8
+
+
+@dataclass(frozen=True)
+class ShownPolicy:
+    """A policy, and the episodes that it was played in."""
+
+    policy: Policy = field(repr=False)
+    starts: Floats = field(repr=False)
+    """A row for each episode; none for a policy that was not played"""
+    lengths: tuple[int, ...] = ()
+    returns: tuple[float, ...] = ()
+    """Discounted"""
+
+
+def shown_policies(final: Policy, plans: Sequence[StoredPlan], data: Transitions, discount: float) -> list[ShownPolicy]:
+    """The final policy, and those of the last plans that were to earn something, each with its episodes."""
+    groups: list[tuple[Policy, list[int]]] = [(final, [])]
+    ends = [*(plan.episode for plan in plans[1:]), int(data.episodes[-1])]
+    for plan, last in zip(plans, ends, strict=True):
+        if plan.explores:
+            continue
+        same = next((group for group in groups if same_policy(group[0], plan.policy)), None)
+        if same is None:
+            same = (plan.policy, [])
+            groups.append(same)
+        same[1].extend(range(plan.episode + 1, last + 1))
+    recent = [groups[0], *groups[1:][-REMEMBERED:]]
+    return [shown_policy(policy, data, episodes, discount) for policy, episodes in recent]
+
+
+def shown_policy(policy: Policy, data: Transitions, episodes: Sequence[int], discount: float) -> ShownPolicy:
+    """What a policy did in whole episodes: those that ended, or that are as long as any. Others were cut by a budget,
+    and say little."""
+    sizes = np.bincount(data.episodes)
+    rows = {e: np.flatnonzero(data.episodes == e) for e in episodes}
+    whole = {e: r for e, r in rows.items() if len(r) and (len(r) == sizes.max() or data.terminals[r[-1]])}
+    starts = np.array([data.states[r[0]] for r in whole.values()]).reshape(-1, data.states.shape[1])
+    returns = [float(data.rewards[r] @ discount ** np.arange(len(r))) for r in whole.values()]
+    return ShownPolicy(policy, starts, tuple(len(r) for r in whole.values()), tuple(returns))
+
+
+def same_policy(a: Policy, b: Policy) -> bool:
+    """Whether two policies have the same forests, also if one of them was read from a file."""
+    if len(a.forests) != len(b.forests):
+        return False
+    pairs = [(f.arrays, g.arrays) for f, g in zip(a.forests, b.forests, strict=True)]
+    return all(np.array_equal(x[name], y[name]) for x, y in pairs for name in x)
+
+
+def surprise(shown: ShownPolicy, judge: EnsembleJudge) -> float:
+    """By how much the episodes of a policy earned more than the members promise from the same first states."""
+    promised = [
+        float(judge.returns(shown.policy, start[None], length, FIRST_JUDGE).mean())
+        for start, length in zip(shown.starts, shown.lengths, strict=True)
+    ]
+    return float(np.mean(np.array(shown.returns) - np.array(promised)))
+
+
+def reliable(candidates: Sequence[ShownPolicy], judge: EnsembleJudge, least: float) -> Policy:
+    """The candidate to rely on; `least`: gains below it are worth nothing."""
+    values = [judge.values(each.policy, FIRST_JUDGE) for each in candidates]
+    played = [i for i, each in enumerate(candidates) if each.returns]
+    promised = [float(value.mean()) for value in values]
+    best = int(np.argmax(promised))
+    if not played:
+        return candidates[best].policy
+    kept = max(played, key=lambda i: promised[i] + surprise(candidates[i], judge))
+    gain = values[best] - values[kept]
+    if best not in played and certainly_better(gain) and float(gain.mean()) > least:
+        return candidates[best].policy
+    return candidates[kept].policy
