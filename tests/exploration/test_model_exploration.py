@@ -14,7 +14,7 @@ from gymnasium.spaces import Box
 
 import policyforest as pf
 from exploring import Corridor, corridor_problem, same_behaviour, same_samples
-from policyforest.exploration import ModelPlanner, make_agent, model_planner, resume
+from policyforest.exploration import ModelPlanner, ensemble_judge, make_agent, model_planner, resume
 from policyforest.exploration.known_formulas import known_function
 from policyforest.learning.improvement import trajectories, trajectory_policy
 from policyforest.learning.improvement.trajectory_policy import Effort
@@ -24,7 +24,8 @@ from policyforest.learning.improvement.trajectory_policy import Effort
 def small_plans(monkeypatch):
     """Plans of a tenth of their size: what is tested here does not depend on how good they are."""
     sizes = {
-        model_planner: {"USUAL": Effort(1), "FINAL": Effort(1), "MEMBERS": 2, "JUDGED_STARTS": 6},
+        model_planner: {"USUAL": Effort(1), "FINAL": Effort(1), "MEMBERS": 2},
+        ensemble_judge: {"MEMBERS": 2, "JUDGED_STARTS": 6},
         trajectories: {"SEQUENCES": 80},
         trajectory_policy: {
             "STARTS": 4,
@@ -95,7 +96,7 @@ def test_without_a_grid_trajectories_are_planned(monkeypatch):
 
 def test_members_disagree_about_outcomes_where_no_sample_is():
     samples = pf.collect("policyforest/SwingUp-v0", episodes=2, seed=0)
-    judge = model_planner._EnsembleJudge(ModelPlanner(), ModelPlanner().learn_model(samples, 0), 0, 1.0)
+    judge = ModelPlanner().judge(ModelPlanner().learn_model(samples, 0), 0)
     exploring = judge.simulation(0, novelty=1.0)
 
     def disputed(states):

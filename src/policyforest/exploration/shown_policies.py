@@ -8,6 +8,7 @@ breadth.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -39,14 +40,14 @@ class ShownPolicy:
 def shown_policies(final: Policy, plans: Sequence[StoredPlan], data: Transitions, discount: float) -> list[ShownPolicy]:
     """The final policy, and those of the last plans that were to earn something, each with its episodes."""
     groups: list[tuple[Policy, list[int]]] = [(final, [])]
-    ends = [*(plan.episode for plan in plans[1:]), int(data.episodes[-1])]
-    for plan, last in zip(plans, ends, strict=True):
+    for plan, later in itertools.zip_longest(plans, plans[1:]):
         if plan.explores:
             continue
         same = next((group for group in groups if same_policy(group[0], plan.policy)), None)
         if same is None:
             same = (plan.policy, [])
             groups.append(same)
+        last = int(data.episodes[-1]) if later is None else later.episode
         same[1].extend(range(plan.episode + 1, last + 1))
     recent = [groups[0], *groups[1:][-REMEMBERED:]]
     return [shown_policy(policy, data, episodes, discount) for policy, episodes in recent]
