@@ -1,7 +1,7 @@
 """What policies are worth in the members of a model's ensemble, from where episodes begin.
 
-Episodes begin at states that were seen, and near them: of a few beginnings, a kernel density says where others lie
-(Silverman's bandwidth). A policy that is only good from the beginnings of the past would fall from the next one.
+Episodes begin at states that were seen, and around them: few were seen, and a policy that is only good from these would
+fall from the next one.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from policyforest.learning.improvement.simulation import Simulation
 # Members of the ensemble that plans are made in, and the first of those that only judge.
 MEMBERS, FIRST_JUDGE = 4, 100
 JUDGED_STARTS = 24
+# Episodes may begin this many standard deviations of their first states away from one of these.
+AWAY = 1.5
 # The model was wrong where new steps are missed by this multiple of what held-out samples were missed by.
 WRONG = 4.0
 
@@ -67,11 +69,10 @@ def likely_starts(model: DynamicsModel, n: int, rng: np.random.Generator) -> Flo
         return seen
     apart = wrapped_differences(data, seen - seen[0])
     deviations = apart - apart.mean(axis=0)
-    width = (4.0 / ((seen.shape[1] + 2) * len(seen))) ** (1.0 / (seen.shape[1] + 4))
     rows = rng.integers(len(seen), size=n)
     # A sum of all deviations with normal weights has their covariance.
     moved = rng.standard_normal((n, len(seen))) @ deviations / np.sqrt(len(seen) - 1)
-    more = seen[rows] + width * moved
+    more = seen[rows] + AWAY * moved
     for d, (low, high) in data.periodic.items():
         more[:, d] = low + (more[:, d] - low) % (high - low)
     box = data.state_box()
