@@ -199,7 +199,7 @@ class Contest:
                 continue
             found = self._values(made.policy, states, FIRST_JUDGE)
             gained = float(gain_over(values, start, "constant").mean())
-            if pays(found - values[start], gained, linear=isinstance(improver, GainImprovement)):
+            if pays(found - values[start], gained):
                 policies["improved"], values["improved"] = made.policy, found
                 return made
         return replace(made, policy=policies[start], improved=False)
