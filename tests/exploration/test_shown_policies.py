@@ -94,19 +94,19 @@ def test_policies_are_the_same_by_their_forests():
     assert not same_policy(one, other)
 
 
-def test_a_policy_that_was_played_stays_unless_another_is_certainly_better_by_more_than_a_hair():
-    tried, untried = played(0.1, 10.0), played(0.2)
-    assert chosen(reliable([untried, tried], Promises({0.1: 10.0, 0.2: 10.4}), 0.5)) == 0.1
-    assert chosen(reliable([untried, tried], Promises({0.1: 10.0, 0.2: 12.0}), 0.5)) == 0.2
-    assert chosen(reliable([untried], Promises({0.2: 1.0}), 0.5)) == 0.2
+def test_a_policy_that_was_played_stays_unless_another_promises_much_more():
+    tried, untried, idle = played(0.1, 10.0), played(0.2), constant_policy(samples(), [0.0])
+    assert chosen(reliable([untried, tried], idle, Promises({0.0: 5.0, 0.1: 10.0, 0.2: 10.9}))) == 0.1
+    assert chosen(reliable([untried, tried], idle, Promises({0.0: 5.0, 0.1: 10.0, 0.2: 11.1}))) == 0.2
+    assert chosen(reliable([untried], idle, Promises({0.2: 1.0}))) == 0.2
 
 
 def test_what_episodes_earned_corrects_what_was_promised():
     fell, held = played(0.1, 2.0, 4.0), played(0.2, 9.0)
-    judge = Promises({0.1: 10.0, 0.2: 9.5})
+    judge = Promises({0.0: 0.0, 0.1: 10.0, 0.2: 9.5})
     assert surprise(fell, judge) == -7.0
     assert surprise(held, judge) == -0.5
-    assert chosen(reliable([fell, held], judge, 0.5)) == 0.2
+    assert chosen(reliable([fell, held], constant_policy(samples(), [0.0]), judge)) == 0.2
 
 
 def test_episodes_may_begin_near_where_they_began():

@@ -35,6 +35,7 @@ from policyforest.exploration.running_episode import RunningEpisode
 from policyforest.exploration.shown_policies import reliable, shown_policies
 from policyforest.forest.executors.interface import Executor
 from policyforest.learning.dynamics.dynamics_model import DynamicsModel
+from policyforest.learning.improvement.simple_policies import constant_policy, middle_action
 from policyforest.policy.baseline import NoisyBaseline
 from policyforest.policy.policy import Policy
 
@@ -213,7 +214,8 @@ class ModelExploration(ExploringAgent):
         data, planner = self.transitions, self.model_planner
         plans = () if self.guard is not None else self.plans  # a guard played, too
         candidates = shown_policies(final, plans, data, planner.discount)
-        return reliable(candidates, planner.judge(model, self.seed), planner.negligible(data))
+        idle = constant_policy(data, middle_action(data))
+        return reliable(candidates, idle, planner.judge(model, self.seed))
 
     def _record(self, episode: Any) -> Record:
         return Record(episode, "plain", None)

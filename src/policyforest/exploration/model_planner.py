@@ -136,10 +136,6 @@ class ModelPlanner:
         """Judges policies that are to be relied on."""
         return EnsembleJudge(self.discount, self.n_steps, model, seed, LEAVING)
 
-    def negligible(self, samples: Transitions) -> float:
-        """Gains below it are worth nothing: a small part of the spread of rewards, for as long as they matter."""
-        return NEGLIGIBLE * float(samples.rewards.std()) / (1.0 - self.discount)
-
     @one_blas_thread
     def due(self, model: DynamicsModel | None, samples: Transitions, vain: int = 0) -> bool:
         """Whether a plan is due: by the growth of the samples, or because `model`, the last plan's, was wrong. `vain`:
@@ -191,11 +187,7 @@ class _Planning:
                 best = max((best, "improved"), key=lambda name: float(values[name].mean()))
         constant = max(CONSTANTS, key=lambda name: float(values[name].mean()) if name in values else -np.inf)
         gain = values[best] - values[constant]
-        useless = (
-            best in CONSTANTS
-            or not certainly_better(gain)
-            or float(gain.mean()) < self.how.negligible(self.task.samples)
-        )
+        useless = best in CONSTANTS or not certainly_better(gain) or float(gain.mean()) < self._negligible()
         sequence, explores = planned.sequence, useless and not self.task.final
         if explores:
             novel = self._planned(self._novelty())
@@ -252,6 +244,10 @@ class _Planning:
         )
         found = improver.improve(self.model, policy)
         return found.policy if found.improved else None
+
+    def _negligible(self) -> float:
+        """Gains below it are worth nothing: a small part of the spread of rewards, for as long as they matter."""
+        return NEGLIGIBLE * float(self.task.samples.rewards.std()) / (1.0 - self.how.discount)
 
     def _novelty(self) -> float:
         """What a step beyond the data is worth: the spread of the rewards for as long as they matter, less from episode
