@@ -133,8 +133,8 @@ class ModelPlanner:
         return how.fit(samples)
 
     def judge(self, model: DynamicsModel, seed: int) -> EnsembleJudge:
-        """Judges policies of a run. Steps beyond the data are charged as in plans that explore: more would hide what the
-        policies do there, and those that were played went there."""
+        """Judges policies of a run. Steps beyond the data are charged as in plans that explore: a higher charge would
+        hide what policies do there, and those that were played went there."""
         return EnsembleJudge(self.discount, self.n_steps, model, seed, EXPLORING)
 
     @one_blas_thread
