@@ -112,7 +112,7 @@ def test_what_episodes_earned_corrects_what_was_promised():
 def test_episodes_may_begin_near_where_they_began():
     data = pf.collect("policyforest/CartPoleSwingUp-v0", episodes=6, steps=None, max_steps=10, seed=0)
     model = ModelPlanner().learn_model(data, 0)
-    seen, found = first_states(data), likely_starts(model, 400, np.random.default_rng(1))
+    seen, found = first_states(data), likely_starts(model, 400, 1.5, np.random.default_rng(1))
     np.testing.assert_array_equal(found[:6], seen)
     apart = wrapped_differences(data, found[6:] - seen[0])
     spread = wrapped_differences(data, seen - seen[0]).std(axis=0)
@@ -127,5 +127,5 @@ def test_where_episodes_begin_at_one_state_they_always_do():
     data = pf.collect("policyforest/SwingUp-v0", episodes=4, seed=0)
     model = ModelPlanner().learn_model(data, 0)
     np.testing.assert_allclose(
-        likely_starts(model, 10, np.random.default_rng(1)), np.repeat(first_states(data)[:1], 14, 0)
+        likely_starts(model, 10, 1.5, np.random.default_rng(1)), np.repeat(first_states(data)[:1], 14, 0)
     )

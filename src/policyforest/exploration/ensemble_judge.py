@@ -18,8 +18,9 @@ from policyforest.learning.improvement.simulation import Simulation
 # Members of the ensemble that plans are made in, and the first of those that only judge.
 MEMBERS, FIRST_JUDGE = 4, 100
 JUDGED_STARTS = 24
-# Episodes may begin this many standard deviations of their first states away from one of these.
-AWAY = 1.5
+# Episodes may begin so many standard deviations of their first states away from one of these: those that are planned
+# for, and those from which policies are chosen. (Plans for all that may happen are worse where most episodes begin.)
+NEAR, FAR = 0.7, 1.5
 # The model was wrong where new steps are missed by this multiple of what held-out samples were missed by.
 WRONG = 4.0
 
@@ -27,10 +28,12 @@ WRONG = 4.0
 class EnsembleJudge:
     """Values of policies in the members of a model's ensemble, from where episodes begin, under common noise."""
 
-    def __init__(self, discount: float, n_steps: int, model: DynamicsModel, seed: int, leaving: float) -> None:
+    def __init__(
+        self, discount: float, n_steps: int, model: DynamicsModel, seed: int, leaving: float, away: float = NEAR
+    ) -> None:
         self.discount, self.n_steps, self.model, self.seed, self.leaving = discount, n_steps, model, seed, leaving
         rng = np.random.default_rng([seed, 61])
-        self.starts = likely_starts(model, JUDGED_STARTS, rng)
+        self.starts = likely_starts(model, JUDGED_STARTS, away, rng)
         self.judged = self.starts[rng.integers(len(self.starts), size=JUDGED_STARTS)]
         self._members: dict[int, Any] = {}
 
@@ -60,8 +63,8 @@ def first_states(data: Transitions) -> Floats:
     return data.states[np.unique(data.episodes, return_index=True)[1]]
 
 
-def likely_starts(model: DynamicsModel, n: int, rng: np.random.Generator) -> Floats:
-    """The states where episodes began, and n more where they may begin. Dimensions that are functions of others would
+def likely_starts(model: DynamicsModel, n: int, away: float, rng: np.random.Generator) -> Floats:
+    """The states where episodes began, and n more that are standard deviations `away` from these. Dimensions that are functions of others would
     not stay so: there are none more then."""
     data = model.transitions
     seen = first_states(data)
@@ -72,7 +75,7 @@ def likely_starts(model: DynamicsModel, n: int, rng: np.random.Generator) -> Flo
     rows = rng.integers(len(seen), size=n)
     # A sum of all deviations with normal weights has their covariance.
     moved = rng.standard_normal((n, len(seen))) @ deviations / np.sqrt(len(seen) - 1)
-    more = seen[rows] + AWAY * moved
+    more = seen[rows] + away * moved
     for d, (low, high) in data.periodic.items():
         more[:, d] = low + (more[:, d] - low) % (high - low)
     box = data.state_box()

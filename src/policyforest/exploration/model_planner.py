@@ -26,7 +26,7 @@ from policyforest._support.blas import one_blas_thread
 from policyforest._support.spaces import bounds
 from policyforest.data.known_functions import Known
 from policyforest.data.transitions import Transitions
-from policyforest.exploration.ensemble_judge import MEMBERS, EnsembleJudge, was_wrong
+from policyforest.exploration.ensemble_judge import FAR, MEMBERS, EnsembleJudge, was_wrong
 from policyforest.learning.contest import Q_DIMENSIONS
 from policyforest.learning.dynamics.dynamics_forest import DynamicsForest
 from policyforest.learning.dynamics.dynamics_model import DynamicsModel
@@ -135,7 +135,7 @@ class ModelPlanner:
     def judge(self, model: DynamicsModel, seed: int) -> EnsembleJudge:
         """Judges policies of a run. Steps beyond the data are charged as in plans that explore: a higher charge would
         hide what policies do there, and those that were played went there."""
-        return EnsembleJudge(self.discount, self.n_steps, model, seed, EXPLORING)
+        return EnsembleJudge(self.discount, self.n_steps, model, seed, EXPLORING, FAR)
 
     @one_blas_thread
     def due(self, model: DynamicsModel | None, samples: Transitions, vain: int = 0) -> bool:
