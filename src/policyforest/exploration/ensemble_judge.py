@@ -64,8 +64,8 @@ def first_states(data: Transitions) -> Floats:
 
 
 def likely_starts(model: DynamicsModel, n: int, away: float, rng: np.random.Generator) -> Floats:
-    """The states where episodes began, and n more that are standard deviations `away` from these. Dimensions that are functions of others would
-    not stay so: there are none more then."""
+    """The states where episodes began, and n more, so many standard deviations away from these. Where dimensions are
+    functions of others, there are none more, because the functions would not hold."""
     data = model.transitions
     seen = first_states(data)
     if len(seen) < 3 or model.structure.circles or model.structure.relations:
