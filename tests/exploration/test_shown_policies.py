@@ -99,6 +99,9 @@ def test_a_policy_that_was_played_stays_unless_another_promises_much_more():
     assert chosen(reliable([untried, tried], idle, Promises({0.0: 5.0, 0.1: 10.0, 0.2: 10.9}))) == 0.1
     assert chosen(reliable([untried, tried], idle, Promises({0.0: 5.0, 0.1: 10.0, 0.2: 11.1}))) == 0.2
     assert chosen(reliable([untried], idle, Promises({0.2: 1.0}))) == 0.2
+    # Members that promise too little of what was played may promise too little of it from other starts, too.
+    judge = Promises({0.0: 5.0, 0.1: 10.0, 0.2: 20.0}, {0.0: 5.0, 0.1: 2.0, 0.2: 20.0})
+    assert chosen(reliable([untried, tried], idle, judge)) == 0.1
 
 
 def test_what_episodes_earned_corrects_what_was_promised():

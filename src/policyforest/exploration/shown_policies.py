@@ -92,9 +92,10 @@ def reliable(candidates: Sequence[ShownPolicy], idle: Policy, judge: EnsembleJud
     best = int(np.argmax(promised))
     if not played:
         return candidates[best].policy
-    kept = max(played, key=lambda i: promised[i] + surprise(candidates[i], judge))
-    gain = values[best] - values[kept]
-    least = PROMISED * (promised[kept] - float(judge.values(idle, FIRST_JUDGE).mean()))
-    if best not in played and certainly_better(gain) and float(gain.mean()) > least:
+    worth = {i: promised[i] + surprise(candidates[i], judge) for i in played}
+    kept = max(worth, key=lambda i: worth[i])
+    much = PROMISED * (worth[kept] - float(judge.values(idle, FIRST_JUDGE).mean()))
+    certain = best not in played and certainly_better(values[best] - values[kept])
+    if certain and promised[best] - worth[kept] > much:
         return candidates[best].policy
     return candidates[kept].policy
