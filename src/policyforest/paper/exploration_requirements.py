@@ -72,6 +72,8 @@ def _share(bound: float, share: float) -> tuple[RunRequirement, ...]:
     return (RunRequirement("share", bound, share),)
 
 
+# The share of all episodes that end with the pole up: 45 of 50 runs, if each is judged by one of its ten episodes.
+BALANCED = (RunRequirement("mean", 0.9),)
 ROD = (RunRequirement("mean", -24.0), RunRequirement("worst", -30.0))
 CAR, POLE = "MountainCarContinuous-v0", "explore-inverted-pendulum-v5-600"
 NEAR_LIMIT = (RunRequirement("share", 0.05, 0.9, of_limit=True),)
@@ -92,12 +94,12 @@ def _rivals() -> list[RunLine]:
 
 
 LINES = (
-    RunLine("cart-pole, 600 steps", "explore-cart-pole-known-600", _share(1.0, 0.9), False, "balanced", "reward"),
+    RunLine("cart-pole, 600 steps", "explore-cart-pole-known-600", BALANCED, False, "balanced", "reward"),
     RunLine(
         "cart-pole, 400 steps", "explore-cart-pole-known-600", _share(1.0, 1.0), True, "balanced", "reward", "earlier"
     ),
-    RunLine("cart-pole, 1,200 steps", "explore-cart-pole-1200", _share(1.0, 0.9), False, "balanced"),
-    RunLine("cart-pole, 600 steps", "explore-cart-pole-1200", _share(1.0, 0.9), True, "balanced", part="earlier"),
+    RunLine("cart-pole, 1,200 steps", "explore-cart-pole-1200", BALANCED, False, "balanced"),
+    RunLine("cart-pole, 600 steps", "explore-cart-pole-1200", BALANCED, True, "balanced", part="earlier"),
     RunLine("rod, 15 episodes", "explore-swing-up-15", ROD, validated=True),
     RunLine("rod, 8 episodes", "explore-swing-up-8", ROD, True, validated=True),
     RunLine("rod, 4 episodes", "explore-swing-up-known-4", ROD, True, known="reward", validated=True),
