@@ -105,7 +105,12 @@ def test_requirements_are_met_or_not(tmp_path: Path) -> None:
     limit = {"problem": "inverted-pendulum-6kg", "return": -100.0, "steps": 3e3}
     write_cell(tmp_path, "real-delay-limits", 1, limit, "paper")
     assert line(tmp_path, "commands 1 late")[5].endswith("met so far")
-    put(tmp_path, "real-delay-1", 6_001, late | {"found": {"return": -105.0, "delay": 2}})
+    put(
+        tmp_path,
+        "real-delay-1",
+        STUDIES["real-delay-1"].first_seed + 1,
+        late | {"found": {"return": -105.0, "delay": 2}},
+    )
     assert line(tmp_path, "commands 1 late")[5].endswith("not met so far")
     bits = {"float64": {"return": 0.0}, "float32": {"return": -1.0}}
     put(tmp_path, "real-c-bits", 2_000, bits)
