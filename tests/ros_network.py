@@ -33,7 +33,7 @@ LACKS = {
     "dds": None if importlib.util.find_spec("cyclonedds") else "cyclonedds is not installed",
 }
 """Why a transport cannot be tested here"""
-# Domains of ROS 2 that a test may use, and the loopback port that says that one of them is taken.
+# Domains of ROS 2 that a test may use, and the loopback port that shows that one of them is taken.
 DOMAINS, FIRST_PORT = range(10, 100), 28_000
 
 

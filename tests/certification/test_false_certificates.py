@@ -170,7 +170,7 @@ def _samples(seed: int = 0) -> pf.Transitions:
 
 
 def test_held_out_steps_are_counted_again_where_they_are_known(tmp_path: Path) -> None:
-    """A forger takes a bound of nearly zero, and says that all held-out steps were within it."""
+    """A forger takes a bound of nearly zero, and claims that all held-out steps were within it."""
     path, data, box = tmp_path / "learned.pfcert", _samples(), 0.9 * np.array(PLANE)
     pf.certify(POLICY, data, box=box, tolerance=0.1).save(path)
     assert pf.check_certificate(path, POLICY, model_to_certify(data))
