@@ -38,7 +38,7 @@ class Loopback:
 
     def call(self, service: str, timeout: float) -> None:
         if service not in self.services:
-            raise ConnectionError(f"service {service}: is not there")
+            raise ConnectionError(f"service {service}: is not available")
         self.services[service]()
 
     def connected(self) -> bool:

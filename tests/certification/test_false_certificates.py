@@ -191,7 +191,7 @@ def test_a_state_that_is_no_angle_is_refused_and_rejected(tmp_path: Path) -> Non
     doubling = pf.Equations({"x": "2*x + 0*u"}, ("u",))
     angle = replace(doubling, angles={"x": (-1.0, 1.0)})
     assert not pf.certify(line, doubling, box=LINE)
-    with pytest.raises(ValueError, match=r"angles: x is \(-1\.0, 1\.0\), but a turn of 2 more changes"):
+    with pytest.raises(ValueError, match=r"angles: x is \(-1\.0, 1\.0\), but adding a turn of 2 changes"):
         pf.certify(line, replace(doubling, formulas={"x": "2.5*x + 0*u"}, angles=angle.angles), box=LINE)
     path = tmp_path / "line.pfcert"
     pf.certify(line, pf.Equations({"x": "0.5*x + 0*u"}, ("u",)), box=LINE).save(path)

@@ -125,7 +125,7 @@ def test_what_is_wrong_with_sensors_is_named() -> None:
     with pytest.raises(ValueError, match="must be within the policy's box, as the sensors read it"):
         pf.certify(policy, PENDULUM, box=[[-1.0, 1.0], [-9.0, 9.0]])
     fewer = pf.Equations({"theta": "theta + u"}, ("u",), sensors={"c": "cos(theta)"})
-    with pytest.raises(ValueError, match="model: has 1 states and 1 actions, the policy 3 and 1"):
+    with pytest.raises(ValueError, match="model: has 1 states and 1 actions, must have 3 and 1"):
         pf.certify(policy, fewer, box=[[-1.0, 1.0]])
 
 

@@ -389,7 +389,7 @@ def test_reproduce_refuses_before_it_computes(tmp_path: Path) -> None:
     assert "--workers: is 3" in run(*three, code=2).stderr
     write_line(tmp_path / "out", "pendulum-6kg", "{")
     refused = run("reproduce", "figure-tree-merge", "--out", tmp_path / "out", code=2)
-    assert "pendulum-6kg.jsonl, line 1: is no finished cell" in refused.stderr.replace("\n", " ")
+    assert "pendulum-6kg.jsonl, line 1: is not a finished cell" in refused.stderr.replace("\n", " ")
     assert not (tmp_path / "out" / "figures").exists()
 
 

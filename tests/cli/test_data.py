@@ -71,7 +71,10 @@ def test_samples_of_a_log_can_be_saved(log: Path, tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["data", "no.csv"], "must be a file, a folder or a pattern"),
-        (["learn", "double-integrator", "--reward", "a"], "reward: 'a' names a, known are p, v, u, next_p, next_v"),
+        (
+            ["learn", "double-integrator", "--reward", "a"],
+            "reward: 'a' names a, the known names are p, v, u, next_p, next_v",
+        ),
         (["learn", "double-integrator", "--truncated", "a"], "--truncated: is a, must be left out without --data"),
         (["learn", "double-integrator", "--bounds", "a=1"], "--bounds: is 'a=1', must be name=low:high"),
         (["learn", "double-integrator", "--angle", "p"], "--angle: is 'p', must be the number"),

@@ -88,9 +88,9 @@ def test_the_agent_that_plans_takes_steps_a_known_reward_and_says_what_it_was_to
 def test_the_agent_that_plans_refuses_what_it_cannot_use(call):
     told = call("--agent", "plan", "--episodes", "1")
     assert told.exit_code == 2
-    assert "r_max: the agent 'plan' needs none" in told.stderr
+    assert "r_max: the agent 'plan' does not use it" in told.stderr
     unknown = CliRunner().invoke(main, ["explore", "swing-up", "--agent", "plan", "--reward", "height"])
     assert unknown.exit_code == 2
-    assert "reward: 'height' names height, known are" in unknown.stderr
+    assert "reward: 'height' names height, the known names are" in unknown.stderr
     assert call("--agent", "mre", "--terminal", "height > 1").exit_code == 2
     assert call("--steps", "0").exit_code == 2

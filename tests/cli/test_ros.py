@@ -136,5 +136,5 @@ def test_options_after_the_arguments_of_ros_2_are_not_lost(policy):
 
 
 def test_a_node_without_its_files_is_refused(policy):
-    assert "--config: is missing, give it, or" in refused(run("ros", "run", policy))
-    assert "POLICY: is missing, give it, or" in refused(run("ros", "run", "--config", EXAMPLE))
+    assert "--config: is missing; give it, or" in refused(run("ros", "run", policy))
+    assert "POLICY: is missing; give it, or" in refused(run("ros", "run", "--config", EXAMPLE))

@@ -152,9 +152,9 @@ def test_a_process_is_in_one_cluster_at_a_time(nodes):
     with nodes.executor() as executor:
         with Ray(nodes.address) as second, Ray() as third:
             assert second.workers == third.workers == executor.workers
-        with pytest.raises(ValueError, match=r"address: is '127\.0\.0\.1:1', must be .* is in that cluster already"):
+        with pytest.raises(ValueError, match=r"address: is '127\.0\.0\.1:1', must be .* is already in that cluster"):
             Ray("127.0.0.1:1")
-        with pytest.raises(ValueError, match="num_cpus: is given, must not be"):
+        with pytest.raises(ValueError, match="num_cpus: is given, must be left out"):
             Ray(num_cpus=2)
         # Those that came later have left, and the cluster is still there.
         assert dict(executor.map(square_block, [3])) == {0: 9}

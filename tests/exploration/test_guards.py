@@ -69,7 +69,9 @@ def test_a_run_with_a_guard_is_resumed_with_the_same_one_only(tmp_path):
         agent = pf.DisagreementExploration(gym.make(PENDULUM), guard=given, run_dir=tmp_path / name, max_steps=20)
         agent.learn(episodes=1)
         agent.run.close()
-    with pytest.raises(ValueError, match=r"guard: is .*'noise': \[9.0\].*, the run was begun with .*'noise': \[8.0\]"):
+    with pytest.raises(
+        ValueError, match=r"guard: is .*'noise': \[9.0\].*, but the run was begun with .*'noise': \[8.0\]"
+    ):
         pf.resume(tmp_path / "formula", guard=guard(noise=9.0))
     with pytest.raises(ValueError, match="guard: must be given again: the run was begun with function"):
         pf.resume(tmp_path / "function")
@@ -77,7 +79,7 @@ def test_a_run_with_a_guard_is_resumed_with_the_same_one_only(tmp_path):
         pf.resume(tmp_path / "none", guard=guard())
     resumed = pf.resume(tmp_path / "function", guard=guard(function))
     assert resumed.guard.noise == (8.0,)
-    with pytest.raises(ValueError, match="guard: the run directory was made without it"):
+    with pytest.raises(ValueError, match="guard: the run directory was created without it"):
         resumed.guard = None
     resumed.run.close()
 

@@ -170,7 +170,7 @@ def test_formulas_name_dimensions_by_number_and_by_the_problem_s_names():
     rows = np.array([[0.3, 1.0], [0.5, -2.0]]), np.array([[2.0], [1.0]]), np.array([[0.1, 1.0], [-0.2, 0.0]])
     np.testing.assert_array_equal(named(*rows), numbered(*rows))
     np.testing.assert_allclose(named(*rows), [-0.1 - 4.0 + 1.0, -0.2 - 1.0 - 2.0])
-    with pytest.raises(ValueError, match="reward: 'height' names height, known are"):
+    with pytest.raises(ValueError, match="reward: 'height' names height, the known names are"):
         known_function("reward", "height", problem)
 
 
@@ -316,7 +316,7 @@ def test_plans_in_the_background_act_when_they_are_ready():
 
 
 def test_names_and_functions_that_do_not_fit_are_refused():
-    with pytest.raises(ValueError, match="r_max: the agent 'plan' needs none"):
+    with pytest.raises(ValueError, match="r_max: the agent 'plan' does not use it"):
         make_agent("plan", corridor_problem(), r_max=1.0)
     with pytest.raises(ValueError, match="reward: only the agent 'plan'"):
         make_agent("mre", corridor_problem(), reward="s0")

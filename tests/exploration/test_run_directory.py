@@ -126,7 +126,7 @@ def test_two_processes_cannot_have_one_run(tmp_path):
 def test_another_problem_or_other_settings_are_refused_with_the_difference(tmp_path):
     agent = small_agent(run_dir=tmp_path).learn(episodes=1)
     agent.run.close()
-    with pytest.raises(ValueError, match="holds a run already"):
+    with pytest.raises(ValueError, match="already holds a run"):
         small_agent(run_dir=tmp_path)
     with pytest.raises(ValueError, match=r"problem\.id is 'policyforest/InvertedPendulum6kg-v0' there"):
         pf.resume(tmp_path, gym.make("policyforest/SwingUp-v0"))

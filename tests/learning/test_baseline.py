@@ -42,7 +42,7 @@ def test_a_formula_a_function_and_a_policy_are_baselines():
 @pytest.mark.parametrize(
     ("law", "error", "message"),
     [
-        ("u = -12*phi", ValueError, "baseline: 'u = -12[*]phi' names phi, known are theta, omega"),
+        ("u = -12*phi", ValueError, "baseline: 'u = -12[*]phi' names phi, the known names are theta, omega"),
         ("-12*theta", ValueError, "baseline: is '-12[*]theta', must be 'u = …'"),
         ("w = theta", ValueError, "baseline: is 'w = theta', must be 'u = …'"),
         ("u = theta +", ValueError, "baseline: is 'theta [+]', must be a formula"),

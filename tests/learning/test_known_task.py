@@ -49,7 +49,7 @@ def test_a_constant_is_a_formula():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("phi**2", "reward: 'phi[*][*]2' names phi, known are theta, omega, u, next_theta, next_omega"),
+        ("phi**2", "reward: 'phi[*][*]2' names phi, the known names are theta, omega, u, next_theta, next_omega"),
         ("next_u", "reward: 'next_u' names next_u"),
         ("theta +", "reward: is 'theta [+]', must be a formula"),
         ("__import__('os')", "reward: has .*only names"),
@@ -127,7 +127,7 @@ def test_environments_name_their_columns_and_any_environment_can():
 
     assert pf.collect("Pendulum-v1", steps=3).plant.state_names == ("cos_theta", "sin_theta", "omega")
     assert pf.KnownTask(Named(gym.make(PENDULUM)), "x + f").plant.state_names == ("x", "v")
-    with pytest.raises(ValueError, match="reward: 'height' names height, known are x, v, f"):
+    with pytest.raises(ValueError, match="reward: 'height' names height, the known names are x, v, f"):
         pf.KnownTask(Named(gym.make(PENDULUM)), "height")
 
 

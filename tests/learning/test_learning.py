@@ -255,7 +255,7 @@ def test_a_fitted_model_takes_the_place_of_a_new_one(monkeypatch):
 
 def test_a_model_of_other_samples_is_refused():
     model = pf.DynamicsForest().fit(line_samples(60, seed=1))
-    with pytest.raises(ValueError, match="resample: is a model of 60 other samples, must be one of the 50 that"):
+    with pytest.raises(ValueError, match="resample: is a model of 60 other samples, must be a model of the 50 that"):
         learner(resample=model).fit(line_samples(50))
 
 

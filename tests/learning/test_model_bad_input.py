@@ -134,7 +134,7 @@ def at_large_states(value):
 BAD_REWARDS = {
     "nan": (at_large_states(np.nan), r"^reward: returned nan at the state \[0\.9"),
     "infinite": (at_large_states(np.inf), r"^reward: returned inf at the state \[0\.9"),
-    "shape": (lambda s, a, ahead: s, r"^reward: returned an array of shape \(60, 2\) .* one of shape \(60,\)$"),
+    "shape": (lambda s, a, ahead: s, r"^reward: returned an array of shape \(60, 2\) .* an array of shape \(60,\)$"),
     "one number": (lambda s, a, ahead: 1.0, r"^reward: returned an array of shape \(\) for 60 states from \["),
     "text": (lambda s, a, ahead: np.full(len(s), "x"), r"^reward: returned <U1, must return real numbers$"),
     "exception": (raises_at_large_states, r"^reward: raised RuntimeError \(too far\) at the state \[0\.9"),

@@ -95,7 +95,9 @@ def test_other_settings_or_samples_are_refused_by_name(data, tmp_path):
         ({}, other, ["samples is '"]),
         ({"warm_start": warm}, data, ["warm_start is None there"]),
     ):
-        with pytest.raises(ValueError, match=r"checkpoint_dir: .* is of another fit, must be of this one") as error:
+        with pytest.raises(
+            ValueError, match=r"checkpoint_dir: .* belongs to another fit, must belong to this one"
+        ) as error:
             learner(checkpoint_dir=tmp_path, **changed).fit(samples)
         assert all(word in str(error.value) for word in words)
     with pytest.raises(ValueError, match="score: is a function"):

@@ -60,9 +60,9 @@ def test_a_quote_is_what_the_cells_say(cells: Path, words: str, number: str) -> 
     ("words", "complaint"),
     [
         ("swing-up-mre median .1f", "swing-up-mre has no 'median'"),
-        ("swing-up-other mean .1f", "'swing-up-other' is no study"),
-        ("swing-up-greedy mean .1f", "'swing-up-greedy' is no study with finished cells"),
-        ("swing-up-mre p against other .2g", "'other' is no study"),
+        ("swing-up-other mean .1f", "'swing-up-other' is not a study"),
+        ("swing-up-greedy mean .1f", "'swing-up-greedy' is not a study with finished cells"),
+        ("swing-up-mre p against other .2g", "'other' is not a study"),
         ("swing-up-mre last return .1f", "swing-up-mre has no 'last return'"),
         ("compare-forest-pendulum-v1 worst policy .1f", "has no 'worst policy'"),
         ("cart limit .1f", "the limit of 'cart'"),

@@ -121,7 +121,9 @@ def test_a_cell_that_is_damaged_is_named(tmp_path):
     run_studies([small()], tmp_path, scale="quick", workers=1)
     lines = small().file(tmp_path).read_text().splitlines()
     small().file(tmp_path).write_text("\n".join([lines[0], '{"result": ', lines[2]]) + "\n")
-    with pytest.raises(ValueError, match=r"squares\.jsonl, line 2: is no finished cell of squares .*must be deleted"):
+    with pytest.raises(
+        ValueError, match=r"squares\.jsonl, line 2: is not a finished cell of squares .*must be deleted"
+    ):
         small().results(tmp_path, "quick")
     small().file(tmp_path).write_text(f"{lines[2]}\n{lines[0]}\n")
     assert small().missing(tmp_path, "quick") == [1]
@@ -171,14 +173,14 @@ def test_only_what_a_study_would_have_written_is_read(tmp_path, content, told):
     write_cell(tmp_path, "pendulum-6kg", 1, GOOD)
     write_line(tmp_path, "pendulum-6kg", content)
     with pytest.raises(
-        ValueError, match=rf"pendulum-6kg\.jsonl, line 2: is no finished cell of pendulum-6kg \(.*{told}"
+        ValueError, match=rf"pendulum-6kg\.jsonl, line 2: is not a finished cell of pendulum-6kg \(.*{told}"
     ):
         STUDIES["pendulum-6kg"].results(tmp_path)
 
 
 def test_bytes_that_are_no_text_are_named(tmp_path):
     write_cell(tmp_path, "pendulum-6kg", 1, GOOD).write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ValueError, match=r"pendulum-6kg\.jsonl, line 1: is no finished cell"):
+    with pytest.raises(ValueError, match=r"pendulum-6kg\.jsonl, line 1: is not a finished cell"):
         STUDIES["pendulum-6kg"].results(tmp_path)
 
 
@@ -210,7 +212,7 @@ def test_all_stored_cells_are_what_their_studies_write():
 def test_a_line_that_could_not_be_written_again_is_refused_before_cells_are_computed(tmp_path):
     line = '{"study": "squares", "seed": 9, "cpu_seconds": NaN, "result": {}}'
     small().file(tmp_path).write_text(line + "\n")
-    with pytest.raises(ValueError, match=r"squares\.jsonl, line 1: is no finished cell of squares .*the number nan"):
+    with pytest.raises(ValueError, match=r"squares\.jsonl, line 1: is not a finished cell of squares .*the number nan"):
         small().missing(tmp_path, "quick")
 
 

@@ -130,7 +130,7 @@ def test_or_it_is_an_error():
     assert np.array_equal(policy.act(inside), make().act(inside))
     assert np.array_equal(policy.act_batch([inside])[0], make().act(inside))
     for ask in (policy.act, lambda x: policy.act_batch([inside, x]), policy.predict):
-        with pytest.raises(ValueError, match=r"state: has 3\.00.* in dimension 1, the policy knows \[-2.0, 3.0\] only"):
+        with pytest.raises(ValueError, match=r"state: has 3\.00.* in dimension 1, the policy knows only \[-2.0, 3.0\]"):
             ask(beyond)
     assert np.array_equal(policy.with_outside("nearest").act(beyond), make().act(inside))
 
@@ -264,8 +264,8 @@ def test_simplify_refuses_what_makes_no_sense():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"forests": ()}, "forests: are 0, must be one for each of 1"),
-        ({"forests": (grown(0), grown(1))}, "forests: are 2"),
+        ({"forests": ()}, "forests: has 0 forests, must have one for each of 1"),
+        ({"forests": (grown(0), grown(1))}, "forests: has 2 forests"),
         ({"forests": (grown(0, box=BOX[:1]),)}, "forests: one has 1 inputs for 2 state dimensions"),
         ({"observation_space": Discrete(3)}, "observation_space: .*must be a gymnasium.spaces.Box"),
         ({"observation_space": Box(0, 255, (8, 8, 3), np.uint8)}, "observation_space: .*images"),

@@ -206,17 +206,20 @@ def test_a_measurement_without_a_derived_value_is_refused_and_forgotten():
         ({"history": 30}, "history: is 30 .*the longest has 15"),
         ({"delay": 40}, "delay: is 40, must be below 15, the rows of the longest episode"),
         ({"delay": 40, "before": "idle"}, "delay: is 40, must be below 15, the rows of the longest episode"),
-        ({"delay": "auto", "history": 12}, "delay: to find one of up to 5 steps, episodes must have more than 27 rows"),
+        (
+            {"delay": "auto", "history": 12},
+            "delay: episodes must have more than 27 rows to find a delay of up to 5 steps",
+        ),
         ({"delay": "soon"}, "delay: is 'soon', must be a whole number"),
         ({"derive": ["v"]}, "derive: is 'v', must be 'name = formula'"),
-        ({"derive": ["v = diff(z, 1)"]}, "derive: v: names z, known are x, y"),
+        ({"derive": ["v = diff(z, 1)"]}, "derive: v: names z, the known names are x, y"),
         ({"derive": ["v = diff(x, dt)"]}, "derive: v: names dt, but the control period is not known"),
         ({"derive": ["v = exp(x)"]}, "derive: v: has 'exp"),
         ({"derive": ["v = ema(x, 2)"]}, "ema has the share 2, must be above 0 and at most 1"),
         ({"derive": ["v = diff(x, 0)"]}, "diff has 0 as its second argument"),
         ({"derive": ["x = y"]}, "signals: the names x, y, x, u must differ"),
         ({"derive": ["v = 1/(x-x)"]}, "derive: v = 1/[(]x-x[)] is (inf|nan) at .*, must be finite"),
-        ({"channels": ["z"]}, "channels: names 'z', known are x, y"),
+        ({"channels": ["z"]}, "channels: names 'z', the known names are x, y"),
         ({"period": 0}, "period: is 0"),
         ({"max_rate": 0}, r"max_rate\[0\]: is 0, must be above 0"),
         ({"max_rate": [1, 2]}, "max_rate: has 2 numbers, must have one per action"),
@@ -224,7 +227,7 @@ def test_a_measurement_without_a_derived_value_is_refused_and_forgotten():
         ({"quantum": -1}, r"quantum\[0\]: is -1"),
         ({"quantum": 1e3}, r"quantum\[0\]: is 1000, must be smaller: only one multiple of it lies in"),
         ({"idle": 5}, r"idle\[0\]: is 5.*must lie within"),
-        ({"memory": 5}, "memory: is no option"),
+        ({"memory": 5}, "memory: is not an option"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(options, message):
@@ -233,14 +236,14 @@ def test_options_that_do_not_fit_are_refused(options, message):
 
 
 def test_a_dead_zone_needs_zero_among_the_actions():
-    with pytest.raises(ValueError, match=r"dead_zone\[0\]: is 0.1, but 0 is no action of \[1, 2\]"):
+    with pytest.raises(ValueError, match=r"dead_zone\[0\]: is 0.1, but 0 is not an action in \[1, 2\]"):
         Actuators(dead_zone=(0.1,)).checked(np.array([[1.0, 2.0]]))
 
 
 def test_nothing_asked_for_changes_nothing():
     data = run_of(5)
     assert data.with_signals() is data
-    with pytest.raises(ValueError, match="signals: the samples have signals already"):
+    with pytest.raises(ValueError, match="signals: the samples already have signals"):
         data.with_signals(history=2).with_signals(history=2)
 
 
@@ -473,7 +476,7 @@ def test_transitions_take_the_options_themselves():
     assert np.array_equal(made.states, same.states)
     assert (made.plant, made.n_lost) == (same.plant, same.n_lost)
     assert made.plant.delay == 1
-    with pytest.raises(TypeError, match="depth: is no option"):
+    with pytest.raises(TypeError, match="depth: is not an option"):
         pf.Transitions(*rows, **how, depth=2)
 
 

@@ -171,7 +171,7 @@ def policy(n_state=2, low=-15.0, high=15.0):
 
 def test_a_policy_that_does_not_fit_is_refused():
     require_fit(policy(), CONFIG)
-    with pytest.raises(ValueError, match="has 2 dimensions, the policy 3"):
+    with pytest.raises(ValueError, match="has 2 dimensions, but the policy has 3"):
         require_fit(policy(n_state=3), CONFIG)
     with pytest.raises(ValueError, match="configuration allows"):
         require_fit(policy(high=16.0), CONFIG)

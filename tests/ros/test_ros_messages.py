@@ -60,8 +60,8 @@ def broken(content):
             lambda c: c["state"].append({"name": "x"} | ODOMETRY | {"field": "pose.x"}),
             "state[2].field: is 'pose.x', 'x'",
         ),
-        (lambda c: c["state"].append({"name": "x"} | ODOMETRY | {"field": "pose.pose"}), "'pose.pose' is no number"),
-        (lambda c: c["state"].append({"name": "x"} | ODOMETRY | {"field": "header.frame_id"}), "is no number"),
+        (lambda c: c["state"].append({"name": "x"} | ODOMETRY | {"field": "pose.pose"}), "'pose.pose' is not a number"),
+        (lambda c: c["state"].append({"name": "x"} | ODOMETRY | {"field": "header.frame_id"}), "is not a number"),
         (lambda c: c["state"].append({"name": "x"} | ODOMETRY | {"field": "pose.covariance"}), "needs an index"),
         (lambda c: c["state"].append({"name": "x"} | ODOMETRY | {"field": "pose.covariance[36]"}), "has 36 entries"),
         (lambda c: c["state"].append({"name": "x"} | ODOMETRY | {"field": "a b"}), "state[2].field: is 'a b', must be"),
@@ -72,7 +72,10 @@ def broken(content):
         (lambda c: c["state"].append(ODOMETRY | {"name": "x", "topic": "/pendulum/joint_states"}), "another than that"),
         (lambda c: c["robot"].pop("joint_states"), "robot.joint_states: is missing"),
         (lambda c: with_actions(c, action("u", **TWIST)), "action[0].field: is missing, must be the path"),
-        (lambda c: with_actions(c, action("u", **TWIST, field="linear.w")), "'w' is no field of geometry_msgs/msg/Vec"),
+        (
+            lambda c: with_actions(c, action("u", **TWIST, field="linear.w")),
+            "'w' is not a field of geometry_msgs/msg/Vec",
+        ),
         (
             lambda c: with_actions(c, action("u", topic="/u", type="std_msgs/Int32", field="data")),
             "'data' is int32, not a",
@@ -150,7 +153,7 @@ def test_numbers_are_read_by_path():
         with pytest.raises(FieldError, match=path.partition("[")[0]):
             FieldPath(path)(message)
     quaternion.w = 0.0
-    with pytest.raises(FieldError, match="is no unit quaternion"):
+    with pytest.raises(FieldError, match="is not a unit quaternion"):
         FieldPath("pose.orientation.pitch")(message)
 
 
@@ -237,7 +240,7 @@ def test_content_of_a_field_that_a_message_lacks_is_refused():
     assert fill(message, {"linear": {"x": 1.0}}, SimpleNamespace).linear.x == 1.0
     with pytest.raises(ValueError, match="has no field 'w'"):
         fill(message, {"linear": {"w": 1.0}}, SimpleNamespace)
-    with pytest.raises(ValueError, match="n of SimpleNamespace is no floating-point number"):
+    with pytest.raises(ValueError, match="n of SimpleNamespace is not a floating-point number"):
         fill(SimpleNamespace(n=0), {"n": 1.0}, SimpleNamespace)
 
 
@@ -260,11 +263,11 @@ def test_a_type_of_somebody_s_own_is_checked_before_anything_is_published(conten
     [
         ("width", "SimpleNamespace has no 'width'"),
         ("grip.width", "SimpleNamespace has no 'width'"),
-        ("grip", "'grip' is no number"),
-        ("label", "'label' is no number"),
-        ("forces", "'forces' is no number"),
-        ("grip.force[0]", "'force' is no array"),
-        ("corner[1]", "'corner[1]' is no number"),
+        ("grip", "'grip' is not a number"),
+        ("label", "'label' is not a number"),
+        ("forces", "'forces' is not a number"),
+        ("grip.force[0]", "'force' is not an array"),
+        ("corner[1]", "'corner[1]' is not a number"),
         ("grip.force", None),
         ("forces[3]", None),
         ("turn.yaw", None),

@@ -99,7 +99,7 @@ def test_nothing_is_mounted_in_the_host(server):
 
 
 def test_a_second_start_is_refused(server):
-    with pytest.raises(ValueError, match="runs already"):
+    with pytest.raises(ValueError, match="is already running"):
         server.start()
 
 

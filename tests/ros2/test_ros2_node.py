@@ -209,7 +209,7 @@ def test_a_service_of_another_type_and_one_that_is_not_there_are_named(tmp_path,
     network.policyforest("ros", "simulate", "--transport", "ros2", "--lock-step")
     for service, problem in (
         ("/pendulum/get_parameters", "must be std_srvs/srv/Trigger or"),
-        ("/none", "is not there"),
+        ("/none", "is not available"),
     ):
         (tmp_path / "robot.toml").write_text(text.replace("/pendulum/reset", service))
         done = network.policyforest(*explore)

@@ -24,7 +24,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     A reader sees the old file or the new one, never a half; a block that fails leaves nothing behind."""
     target = Path(path)
     if not target.parent.is_dir():
-        raise FileNotFoundError(f"{target}: cannot be written, {target.parent} is not a folder")
+        raise FileNotFoundError(f"{target}: cannot be written because {target.parent} is not a folder")
     beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
         yield beside

@@ -85,7 +85,9 @@ class Expression:
         missing = self.names - columns.keys()
         if missing:
             known = ", ".join(sorted(columns))
-            raise ValueError(f"expression {self.text!r}: names {', '.join(sorted(missing))}, there are {known}")
+            raise ValueError(
+                f"expression {self.text!r}: names {', '.join(sorted(missing))}, the known names are {known}"
+            )
         n = len(next(iter(columns.values()))) if columns else 1
         with np.errstate(all="ignore"):
             value = self._value(self._body, columns)
@@ -93,7 +95,7 @@ class Expression:
 
     def _check(self, node: ast.expr, depth: int, names: set[str]) -> None:
         if depth > DEEPEST:
-            raise ValueError(f"expression: is nested more than {DEEPEST} deep")
+            raise ValueError(f"expression: is nested more than {DEEPEST} levels deep")
         for child in self._parts(node, names):
             self._check(child, depth + 1, names)
 
@@ -121,7 +123,7 @@ class Expression:
                 return [test, body, orelse]
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in FUNCTIONS:
                 if len(args) != FUNCTIONS[name][1]:
-                    raise ValueError(f"expression: {name} takes {FUNCTIONS[name][1]} arguments, has {len(args)}")
+                    raise ValueError(f"expression: {name} takes {FUNCTIONS[name][1]} arguments, but has {len(args)}")
                 return args
         allowed = "names, numbers, pi, + - * / **, < <= > >= == !=, and, or, not, if … else"
         raise ValueError(f"expression: has {_shown(node)!r}, only {allowed} and {', '.join(FUNCTIONS)} are allowed")
@@ -173,7 +175,9 @@ class Formula:
         except ValueError as error:
             raise ValueError(str(error).removeprefix("expression: ")) from None
         if unknown := self._expression.names - known:
-            raise ValueError(f"has {', '.join(map(repr, sorted(unknown)))}, known are {', '.join(sorted(known))}")
+            raise ValueError(
+                f"has {', '.join(map(repr, sorted(unknown)))}, the known names are {', '.join(sorted(known))}"
+            )
 
     def __call__(self, values: Mapping[str, float]) -> float:
         """Its value; a comparison is 1.0 or 0.0."""

@@ -21,5 +21,5 @@ def plain_settings(learner: Any) -> dict[str, Any]:
 def result_settings(learner: Any) -> dict[str, Any]:
     """The settings that the result depends on: neither the seed, which is kept apart, nor the threads."""
     if callable(getattr(learner, "score", None)):
-        raise ValueError("score: is a function, must be a word or None for a run whose settings are kept")
+        raise ValueError("score: is a function, must be a name or None for a run whose settings are stored")
     return {k: v for k, v in plain_settings(learner).items() if k not in ("random_state", "n_jobs")}

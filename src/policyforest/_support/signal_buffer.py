@@ -42,7 +42,7 @@ class SignalBuffer:
     def measure(self, observation: ArrayLike) -> NDArray[Any] | None:
         """Takes a measurement and returns the state; a measurement that is refused changes nothing."""
         if self._memory is None:
-            raise RuntimeError("step: reset was not called, must be called at the beginning of each episode")
+            raise RuntimeError("step: reset was not called; call it at the beginning of each episode")
         row: NDArray[Any] = real_array("observation", observation).astype(self._real)
         if row.shape != (len(self.signals.measured),):
             expected = f"({len(self.signals.measured)},): {', '.join(self.signals.measured)}"

@@ -63,7 +63,7 @@ class _Compiler:
 
     def node(self, where: str, node: ast.expr, depth: int) -> int:
         if depth > DEEPEST:
-            raise ValueError(f"{where}: is nested more than {DEEPEST} deep")
+            raise ValueError(f"{where}: is nested more than {DEEPEST} levels deep")
 
         def part(child: ast.expr) -> int:
             return self.node(where, child, depth + 1)
@@ -126,11 +126,11 @@ class _Compiler:
         if isinstance(node, ast.Name):
             if node.id == "dt":
                 if self.period is None:
-                    raise ValueError(f"{where}: names dt, but the control period is not known; must be given (period)")
+                    raise ValueError(f"{where}: names dt, but the control period is not known; give it as period")
                 return self.period
             if node.id in CONSTANTS:
                 return CONSTANTS[node.id]
-            raise ValueError(f"{where}: names {node.id}, known are {', '.join(self.known)}")
+            raise ValueError(f"{where}: names {node.id}, the known names are {', '.join(self.known)}")
         value = Expression(ast.unparse(node))({})[0]
         if not math.isfinite(value):
             raise ValueError(f"{where}: holds the number {value}, must be finite")

@@ -60,7 +60,7 @@ class Actuators:
                     only = f"only one multiple of it lies in [{low:g}, {high:g}]"
                     raise ValueError(f"quantum[{j}]: is {number:g}, must be smaller: {only}")
                 if name == "dead_zone" and number > 0 and not low <= 0.0 <= high:
-                    raise ValueError(f"dead_zone[{j}]: is {number:g}, but 0 is no action of [{low:g}, {high:g}]")
+                    raise ValueError(f"dead_zone[{j}]: is {number:g}, but 0 is not an action in [{low:g}, {high:g}]")
         for j, (rate, step) in enumerate(zip(self.max_rate, self.quantum, strict=False)):
             if step > 0 and rate < step:
                 raise ValueError(f"max_rate[{j}]: is {rate:g}, must be at least the quantum {step:g}")
@@ -147,7 +147,7 @@ class Signals:
             raise ValueError(f"signals: the names {', '.join([*names, *self.actions])} must differ from each other")
         for name in self.channels:
             if name not in names:
-                raise ValueError(f"channels: names {name!r}, known are {', '.join(names)}")
+                raise ValueError(f"channels: names {name!r}, the known names are {', '.join(names)}")
         if self.idle and len(self.idle) != len(self.actions):
             raise ValueError(f"idle: has {len(self.idle)} numbers, must have one per action ({len(self.actions)})")
         if self.period is not None and not real_number("period", self.period, at_least=0.0) > 0:
@@ -228,7 +228,9 @@ class Signals:
         for name, kinds in (("derived", (str, str)), ("periodic", (str, float, float))):
             rows = _require_all(name, given[name], tuple)
             if any(tuple(map(type, row)) != kinds for row in rows):
-                raise ValueError(f"signals: its {name} are {rows!r}")
+                raise ValueError(
+                    f"signals: its {name} are {rows!r}, must be lists of {', '.join(kind.__name__ for kind in kinds)}"
+                )
         return cls(**given)
 
 

@@ -64,7 +64,7 @@ def read_header(file: BinaryIO) -> tuple[dict[str, Any], dict[str, Any]]:
         raise ValueError("its header is not an object")
     texts = entries.pop("__metadata__", None)
     if not isinstance(texts, dict) or not isinstance(texts.get(TEXT_NAME), str):
-        raise ValueError("its header has no text of policyforest")
+        raise ValueError("its header has no metadata of policyforest")
     content = _parse(texts[TEXT_NAME])
     if not isinstance(content, dict):
         raise ValueError("its text is not an object")
@@ -82,14 +82,14 @@ def read_arrays(file: BinaryIO, entries: Mapping[str, Any]) -> dict[str, Array]:
         end = place.end
     left = os.fstat(file.fileno()).st_size - file.tell()
     if end != left:
-        raise ValueError(f"its arrays take {end} bytes, there are {left}")
+        raise ValueError(f"its arrays take {end} bytes, but the file has {left}")
     return {place.name: _read(file, place) for place in places}
 
 
 def require_plain(value: object, depth: int = 0) -> None:
     """Refuses what JSON cannot hold, numbers that are not finite, and text that could upset a terminal."""
     if depth > MAX_DEPTH:
-        raise ValueError(f"content: is nested deeper than {MAX_DEPTH}")
+        raise ValueError(f"content: is nested deeper than {MAX_DEPTH} levels")
     if isinstance(value, str):
         if not all(c.isprintable() or c in "\n\t" for c in value):
             raise ValueError(f"content: holds the text {value[:50]!r}, must be printable")

@@ -47,7 +47,7 @@ class PolynomialBasis:
 
     def __post_init__(self) -> None:
         if self.degree < 0:
-            raise ValueError(f"degree: {self.degree}; it must be at least 0")
+            raise ValueError(f"degree: is {self.degree}, must be at least 0")
 
     def over(self, box: Floats) -> Polynomials:
         """Its polynomials over a box of inputs."""
@@ -94,18 +94,18 @@ class RadialBasis:
 
     def __post_init__(self) -> None:
         if np.any(np.asarray(self.n_centres) < 1):
-            raise ValueError(f"n_centres: {self.n_centres}; every dimension needs at least 1")
+            raise ValueError(f"n_centres: is {self.n_centres}, must be at least 1 in every dimension")
         if not (np.isfinite(self.width) and self.width > 0):
-            raise ValueError(f"width: {self.width}; it must be positive")
+            raise ValueError(f"width: is {self.width}, must be positive")
         if not (np.isfinite(self.reach) and self.reach > 0):
-            raise ValueError(f"reach: {self.reach}; it must be positive")
+            raise ValueError(f"reach: is {self.reach}, must be positive")
 
     def over(self, box: Floats) -> RadialGrid:
         """Its bumps over a box of inputs."""
         centre, scale = _unit_scaling(box)
         counts = [self.n_centres] * len(box) if isinstance(self.n_centres, int) else list(self.n_centres)
         if len(counts) != len(box):
-            raise ValueError(f"n_centres: {len(counts)} numbers; there are {len(box)} inputs")
+            raise ValueError(f"n_centres: has {len(counts)} numbers, must have one per input ({len(box)})")
         _check_size(1 + int(np.prod([float(c) for c in counts])))
         axes = tuple(np.linspace(-self.reach, self.reach, c) if c > 1 else np.zeros(0) for c in counts)
         sigmas = tuple(self.width * 2.0 * self.reach / max(c - 1, 1) for c in counts)
@@ -162,13 +162,13 @@ def _unit_scaling(box: Floats) -> tuple[Floats, Floats]:
     """Centre and half width of each dimension; a dimension without width is only shifted."""
     box = np.asarray(box, dtype=np.float64)
     if box.ndim != 2 or box.shape[1] != 2:
-        raise ValueError(f"box: an array of shape {box.shape}; it must be (D, 2)")
+        raise ValueError(f"box: has shape {box.shape}, must have shape (D, 2)")
     if not np.isfinite(box).all() or (box[:, 0] > box[:, 1]).any():
-        raise ValueError(f"box: {box.tolist()}; its bounds must be finite, with low <= high")
+        raise ValueError(f"box: is {box.tolist()}, must be finite with low <= high")
     with np.errstate(over="ignore"):
         half = (box[:, 1] - box[:, 0]) / 2.0
     if not np.isfinite(half).all():
-        raise ValueError(f"box: {box.tolist()}; its width must be a finite number")
+        raise ValueError(f"box: is {box.tolist()}, must have a finite width")
     return box[:, 0] + half, np.where(half > 0.0, half, 1.0)
 
 
@@ -183,4 +183,4 @@ def _exponents(dimensions: int, degree: int) -> NDArray[np.int64]:
 
 def _check_size(n_features: int) -> None:
     if n_features > MAX_FEATURES:
-        raise ValueError(f"basis: {n_features} functions over this box; at most {MAX_FEATURES} can be solved for")
+        raise ValueError(f"basis: has {n_features} functions over this box, must have at most {MAX_FEATURES}")

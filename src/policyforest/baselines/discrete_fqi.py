@@ -130,7 +130,7 @@ def _unpack(parts: Parts) -> DiscretePolicy:
     actions = stored_actions(parts)
     forest = parts.forest("forest0")
     if forest.n_inputs != parts.observation_space.shape[0] + actions.shape[1]:
-        raise ValueError(f"its forest has {forest.n_inputs} inputs, which is not the states and actions")
+        raise ValueError(f"its forest has {forest.n_inputs} inputs, which is not the number of states and actions")
     return DiscretePolicy(forest, actions, parts.observation_space, parts.action_space, parts.periodic(), parts.info)
 
 

@@ -101,7 +101,7 @@ def _basis_setting(basis: Basis) -> dict[str, Any]:
         case RadialBasis(n_centres, width, reach):
             centres = n_centres if isinstance(n_centres, int) else [int(n) for n in n_centres]
             return {"radial": {"n_centres": centres, "width": float(width), "reach": float(reach)}}
-    raise TypeError(f"basis: is a {type(basis).__name__}; only polynomial and radial ones can be saved")
+    raise TypeError(f"basis: is a {type(basis).__name__}; only polynomial and radial bases can be saved")
 
 
 def _basis(value: Any, n_inputs: int) -> Basis:
@@ -119,7 +119,7 @@ def _basis(value: Any, n_inputs: int) -> Basis:
             return RadialBasis(
                 centres, real_number("width", width, below=LARGEST), real_number("reach", reach, below=LARGEST)
             )
-    raise ValueError(f"its basis is {value!r}, must be a polynomial or a radial one")
+    raise ValueError(f"its basis is {value!r}, must be a polynomial or a radial basis")
 
 
 def _progress(value: Any) -> LeastSquaresProgress:

@@ -20,7 +20,7 @@ def visited_box(transitions: Transitions) -> Floats:
     that half gives a return of -170, over the whole one of -340 (300 episodes, 10 seeds)."""
     if transitions.periodic:
         raise ValueError(
-            f"transitions: dimensions {sorted(transitions.periodic)} are angles, where a linear basis would have "
-            "a seam; must be none (use a forest, or cosine and sine as states)"
+            f"transitions: dimensions {sorted(transitions.periodic)} are angles, at which a linear basis would have "
+            "a seam; use a forest, or cosine and sine as states"
         )
     return np.stack([transitions.states.min(axis=0), transitions.states.max(axis=0)], axis=1)

@@ -32,13 +32,15 @@ def require_angles(
         turned = rows + length * (np.arange(len(sides)) == d)
         before, after = (np.asarray(program.run(np.ascontiguousarray(part))) for part in (rows, turned))
         if not _nearly_same(before, after, model.periodic, box[:, 1] - box[:, 0]):
-            raise ValueError(f"angles: {name} is {(low, high)}, but a turn of {length:.6g} more changes the next state")
+            raise ValueError(
+                f"angles: {name} is {(low, high)}, but adding a turn of {length:.6g} changes the next state"
+            )
         if _leaves_its_turn(box[d] if steps > 1 else start[d], (low, high), steps) and not _turns(
             policy, model, d, rows[:, : len(box)], turned[:, : len(box)]
         ):
             raise ValueError(
                 f"policy: does not read {name} as an angle (it is not in its `periodic`), so its actions differ after "
-                f"a turn; the box must be within {[low, high]}, with one control step per move where it is all of that"
+                f"a turn; the box must be within {[low, high]}, with one control step per move if it is all of that"
             )
 
 

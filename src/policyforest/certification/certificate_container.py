@@ -41,7 +41,7 @@ def read_certificate_file(path: str | os.PathLike[str]) -> tuple[dict[str, Any],
             _require_format(content)
             arrays = read_arrays(file, entries)
             if content["digest"] != content_digest(arrays, content):
-                raise ValueError("its digest does not fit its contents: the file was changed or damaged")
+                raise ValueError("its digest does not match its contents: the file was changed or damaged")
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise ValueError(f"{path}: is not a certificate that can be read ({error})") from error
     return content, arrays

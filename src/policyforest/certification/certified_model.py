@@ -120,11 +120,13 @@ def model_to_certify(
         model, disturbance = problem_equations(problem), noise if disturbance is None else disturbance
     if isinstance(model, Equations):
         if error is not None or held_out is not None:
-            raise ValueError("error, held_out: belong to learned models, the model is given by equations")
+            raise ValueError("error, held_out: work with learned models only, but the model is given by equations")
         rows = _disturbances(model.disturbances, disturbance)
         return CertifiedModel(model, None, rows, np.zeros(len(model.states)), None, model.states, model.actions)
     if disturbance is not None:
-        raise ValueError("disturbance: is for equations; of a learned model all disturbances are part of its error")
+        raise ValueError(
+            "disturbance: works with equations only; for a learned model, all disturbances are part of its error"
+        )
     if isinstance(model, Transitions):
         model, split = _split(model, random_state)
         held_out = split if held_out is None else held_out
@@ -139,7 +141,7 @@ def _learned(
 ) -> CertifiedModel:
     step, plant = LearnedStep.of(model), model.transitions.plant
     if held_out is None and error is None:
-        raise ValueError("held_out, error: are None; a learned model needs held-out samples or a bound of its error")
+        raise ValueError("held_out, error: are None; a learned model needs held-out samples or a bound on its error")
     errors = None if held_out is None else model_errors(step, held_out)
     if error is not None:
         bound = given_error(error, step.n_states)
@@ -198,6 +200,6 @@ def require_samples(model: Any, certified: CertifiedModel, box: Floats) -> None:
     inside = ((states >= box[:, 0]) & (states <= box[:, 1])).all(axis=1)
     if inside.sum() < NEAR_SAMPLES:
         raise ValueError(
-            f"box: holds {int(inside.sum())} of {len(samples)} samples; the model knows nothing there, at least "
+            f"box: holds {int(inside.sum())} of {len(samples)} samples, so the model knows too little there; at least "
             f"{NEAR_SAMPLES} must be inside"
         )

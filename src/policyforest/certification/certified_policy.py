@@ -18,7 +18,7 @@ PolicyPrecision = Literal["float64", "float32", "int16"]
 def policy_to_certify(policy: Any, precision: str | None) -> tuple[Policy, PolicyPrecision]:
     """The policy in double precision and what it runs in; others than forests are refused."""
     if getattr(policy, "signals", None) is not None:
-        raise ValueError("policy: has signals (history or actuators), which no certificate covers")
+        raise ValueError("policy: has signals (history or actuators), which certificates do not support")
     if isinstance(policy, Float32Policy):
         if precision not in (None, "float32"):
             raise ValueError(f"precision: is {precision!r}, must be 'float32' for a policy in float32")

@@ -159,4 +159,6 @@ def _require_formulas(argument: str, formulas: Mapping[str, str], names: list[st
         except ValueError as error:
             raise ValueError(f"{argument}: {name}: {str(error).removeprefix('expression: ')}") from None
         if unknown:
-            raise ValueError(f"{argument}: {name} names {', '.join(sorted(unknown))}, known are {', '.join(names)}")
+            raise ValueError(
+                f"{argument}: {name} names {', '.join(sorted(unknown))}, the known names are {', '.join(names)}"
+            )

@@ -60,15 +60,17 @@ class LearnedStep:
         n_read, n_actions = model.transitions.states.shape[1], model.transitions.actions.shape[1]
         if model.transitions.plant.signals is not None or structure.copies:
             raise ValueError(
-                "model: its samples have history or actuators, which no certificate covers; must have states that "
-                "hold all that the next one depends on"
+                "model: its samples have history or actuators, which certificates do not support; must have states "
+                "that hold all that the next state depends on"
             )
         names = model.transitions.plant.state_names
         if structure.relations:
             computed = ", ".join(names[relation.dimension] for relation in structure.relations)
             raise ValueError(f"model: {computed} is a function of other states, must be left out of the samples")
         if any(choice.kind.base == "kernel" for choice in model.choices):
-            raise ValueError("model: has Gaussian processes, must be learned without: DynamicsForest(kernels=False)")
+            raise ValueError(
+                "model: has Gaussian processes, must be learned without them: DynamicsForest(kernels=False)"
+            )
         rows = np.arange(len(model.transitions))
         how: dict[str, Any] = {"n_estimators": model.n_estimators, "seed": model.seed, "n_jobs": model.n_jobs}
         fitted = [
@@ -143,7 +145,7 @@ class LearnedStep:
         table = np.asarray(arrays["model.table"], dtype=np.float64)
         inputs = tuple(int(d) for d in arrays["model.inputs"])
         if table.shape != (len(inputs) + n_actions, 5) or not all(0 <= d < n_read for d in inputs):
-            raise ValueError("model: its inputs do not fit its table")
+            raise ValueError("model: its inputs do not match its table")
         circles = tuple(Circle(int(i), int(j), float(r)) for i, j, r in arrays.get("model.circles", np.empty((0, 3))))
         forests = []
         for j in range(n_read - len(circles)):

@@ -144,7 +144,8 @@ def _require_spaces(policy: Policy, model: CertifiedModel) -> None:
     n_read, n_actions = policy.observation_space.shape[0], policy.action_space.shape[0]
     if (model.n_read, model.n_actions) != (n_read, n_actions):
         raise ValueError(
-            f"model: has {model.n_read} states and {model.n_actions} actions, the policy {n_read} and {n_actions}"
+            f"model: has {model.n_read} states and {model.n_actions} actions, must have {n_read} and "
+            f"{n_actions} as the policy has"
         )
 
 

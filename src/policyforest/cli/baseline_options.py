@@ -25,7 +25,8 @@ class BaselineOptions:
         str | None, typer.Option(help="A controller to start from: a .pforest file, or 'u = -12*theta - 3*omega'.")
     ] = None
     noise: Annotated[
-        str | None, typer.Option(help="--baseline: the largest change of its actions while exploring, 'a' or 'a,b'.")
+        str | None,
+        typer.Option(help="With --baseline: the largest change of its actions while exploring, 'a' or 'a,b'."),
     ] = None
     safe: Annotated[
         list[str] | None,
@@ -39,7 +40,7 @@ class BaselineOptions:
                 raise ValueError("--noise, --safe: need --baseline, must be left out without it")
             return None
         if self.noise is None:
-            raise ValueError("--noise: is missing, must be given with --baseline: the largest change of its actions")
+            raise ValueError("--noise: is missing, must be given with --baseline (the largest change of its actions)")
         plant = problem.plant.named(problem.observation_space.shape[0], problem.action_space.shape[0])
         given: Any = load(Path(self.baseline)) if self.baseline.endswith(SUFFIX) else self.baseline
         spaces = (problem.observation_space, problem.action_space)

@@ -31,8 +31,8 @@ STATES = 1_000
 
 def bench(
     policy: Annotated[Path, typer.Option(help="A .pforest file.")],
-    precision: Annotated[str, typer.Option(help="Of the C code: float64, float32 or int16.")] = "float32",
-    style: Annotated[str, typer.Option(help="Of the C code: table or branches.")] = "table",
+    precision: Annotated[str, typer.Option(help="Precision of the C code: float64, float32 or int16.")] = "float32",
+    style: Annotated[str, typer.Option(help="Style of the C code: table or branches.")] = "table",
     compiler: Annotated[str, typer.Option(help="The C compiler of this machine.")] = "cc",
     seed: Seed = 0,
     json: Json = False,
@@ -40,7 +40,7 @@ def bench(
     """Time one action of a policy from Python and from C.
 
     Measures random states, states along a trajectory (an episode of the policy's problem, if the policy names one), and
-    random states with the policy flushed from all caches; compares the comparisons with their bound. Counts
+    random states with the policy flushed from all caches. Compares the number of comparisons with its bound. Counts
     instructions on an emulated Cortex-M4F if its tools are installed."""
     learned = load(policy)
     if not isinstance(learned, Policy):

@@ -46,16 +46,22 @@ class SystemOptions:
     ] = None
     data: Annotated[
         list[str] | None,
-        typer.Option(help="A log: learn a model from 70% of its episodes, bound its error on the rest; repeatable."),
+        typer.Option(
+            help="A log: learn a model from 70% of its episodes and bound its error on the rest; may be repeated."
+        ),
     ] = None
     disturbance: Annotated[
         list[str] | None,
-        typer.Option(help="Equations: name=low:high, or a number for plus or minus it; may be repeated."),
+        typer.Option(
+            help="A disturbance of the equations: name=low:high, or a number for ± that number; may be repeated."
+        ),
     ] = None
-    error: Annotated[str | None, typer.Option(help="--data: a bound of the model's error per state, '0.01, 0.2'.")] = (
-        None
+    error: Annotated[
+        str | None, typer.Option(help="With --data: a bound on the model's error for each state, '0.01, 0.2'.")
+    ] = None
+    coverage: Annotated[float, typer.Option(help="With --data: the share of held-out steps that the bound covers.")] = (
+        1.0
     )
-    coverage: Annotated[float, typer.Option(help="--data: the share of held-out steps that the bound covers.")] = 1.0
 
     def system(self, policy: Policy, path: Path, logs: LogOptions) -> Any:
         """The model argument of `certify`."""
@@ -70,7 +76,9 @@ class SystemOptions:
             return Equations.from_text(self.equations.read_text(encoding="utf-8"))
         name = self.problem or id_from_file(str(path), policy.info.problem or "")
         if not name:
-            raise ValueError("--problem: is missing, must be given (or --equations, --data): the policy names none")
+            raise ValueError(
+                "--problem: is missing, must be given (or --equations, --data) because the policy names no problem"
+            )
         return open_environment(name)
 
     def arguments(self) -> dict[str, Any]:
@@ -88,12 +96,13 @@ class SetOptions:
         typer.Option(help="The box that must never be left, 'lo:hi, lo:hi, …'.  [default: the states that are known]"),
     ] = None
     start: Annotated[
-        str | None, typer.Option(help="The states to prove it for, with three or more states.  [default: the box]")
+        str | None,
+        typer.Option(help="The box of start states, for systems with three or more states.  [default: the box]"),
     ] = None
     target: Annotated[str | None, typer.Option(help="Also prove that this box is reached and never left.")] = None
-    horizon: Annotated[int | None, typer.Option(help="--target: the largest number of moves until it is reached.")] = (
-        None
-    )
+    horizon: Annotated[
+        int | None, typer.Option(help="With --target: the largest number of moves until it is reached.")
+    ] = None
     precision: Annotated[
         str | None,
         typer.Option(help="Precision of the policy: float64, float32 or int16.  [default: float64]"),
@@ -103,7 +112,9 @@ class SetOptions:
     ] = None
     max_cells: Annotated[int, typer.Option(help="The largest number of cells.")] = 100_000
     max_seconds: Annotated[float, typer.Option(help="The time after which no new round of the search begins.")] = 600.0
-    tolerance: Annotated[float, typer.Option(help="End when a smaller share of the box is undecided.")] = 0.002
+    tolerance: Annotated[
+        float, typer.Option(help="End the search when less than this share of the box is undecided.")
+    ] = 0.002
 
     def boxes(self) -> dict[str, Any]:
         """The boxes that are given."""
@@ -131,7 +142,8 @@ class CertificateFiles:
         Path | None, typer.Option(help="Check this .pfcert file against the policy instead of searching.")
     ] = None
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Where the certificate goes.  [default: next to the policy]")
+        Path | None,
+        typer.Option("--output", "-o", help="Where to write the certificate.  [default: next to the policy]"),
     ] = None
     picture: Annotated[Path | None, typer.Option(help="Also draw the set over the policy's map, .png.")] = None
 
@@ -159,7 +171,7 @@ def certify(
 
     Searches for a set that no trajectory ever leaves, under every disturbance of the given size, and writes it as a
     .pfcert file. If the set is empty, or --check rejects the proof, the reason is printed and the exit code is 1.
-    Ctrl-C ends the search and keeps what is proved so far."""
+    Ctrl-C ends the search and keeps what has been proved so far."""
     learned = load(policy)
     if files.check is not None:
         _check(policy, learned, files.check, _named_model(learned, policy, system, logs, seed, jobs), json)
@@ -265,7 +277,7 @@ def default_box(policy: Policy, model: Any) -> Floats:
     else:
         seen = np.array(policy.state_box)
     if seen.shape != known.shape:
-        raise ValueError(f"model: has {len(seen)} states, the policy {len(known)}")
+        raise ValueError(f"model: has {len(seen)} states, but the policy has {len(known)}")
     return np.stack([np.maximum(known[:, 0], seen[:, 0]), np.minimum(known[:, 1], seen[:, 1])], axis=1)
 
 
@@ -283,7 +295,7 @@ def _numbers(name: str, text: str) -> list[float]:
     try:
         return [float(number) for number in text.replace(",", " ").split()]
     except ValueError:
-        raise ValueError(f"--{name}: is {text!r}, must be numbers with commas between them") from None
+        raise ValueError(f"--{name}: is {text!r}, must be numbers separated by commas") from None
 
 
 def _disturbance(texts: Sequence[str] | None) -> Any:

@@ -29,9 +29,9 @@ def evaluate(
     episodes: Annotated[int, typer.Option(help="Episodes to play.")] = 50,
     seed: Seed = 1,
     max_steps: Annotated[
-        int | None, typer.Option(help="The longest episode, if shorter than the problem's own limit.")
+        int | None, typer.Option(help="The largest number of steps per episode, if below the problem's own limit.")
     ] = None,
-    discount: Annotated[float, typer.Option(help="1 sums the rewards unchanged.")] = 1.0,
+    discount: Annotated[float, typer.Option(help="The discount of the returns; 1 sums the rewards unchanged.")] = 1.0,
     *,
     known: KnownOptions,
     json: Json = False,

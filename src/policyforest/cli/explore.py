@@ -71,7 +71,9 @@ class RunOptions:
     r_max: Annotated[
         float | None, typer.Option(help="The largest reward of a step.  [default: the largest seen so far]")
     ] = None
-    max_steps: Annotated[int | None, typer.Option(help="The longest episode.  [default: the problem's own]")] = None
+    max_steps: Annotated[
+        int | None, typer.Option(help="The largest number of steps per episode.  [default: the problem's own]")
+    ] = None
     discount: Discount = None
 
     @property

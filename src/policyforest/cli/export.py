@@ -30,10 +30,14 @@ class ExportFormat(StrEnum):
 class CodeOptions:
     """What the C code is like."""
 
-    precision: Annotated[str, typer.Option(help="C: float64, float32 or int16.")] = "float64"
-    style: Annotated[str, typer.Option(help="C: table (small) or branches (fast for small trees).")] = "table"
+    precision: Annotated[str, typer.Option(help="C: the precision, float64, float32 or int16.")] = "float64"
+    style: Annotated[str, typer.Option(help="C: the style, table (small) or branches (fast for small trees).")] = (
+        "table"
+    )
     name: Annotated[str, typer.Option(help="C: the name of files and functions.")] = "policy"
-    max_bytes: Annotated[int | None, typer.Option(help="C: refuse to write more flash than this.")] = None
+    max_bytes: Annotated[
+        int | None, typer.Option(help="C: refuse a policy that takes more bytes of flash than this.")
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -59,7 +63,7 @@ def export(
     to: Annotated[ExportFormat, typer.Option(help="C99 or ONNX.")] = ExportFormat.C,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="A directory (c) or a file .onnx.  [default: next to the policy]"),
+        typer.Option("--output", "-o", help="A directory (C) or an .onnx file.  [default: next to the policy]"),
     ] = None,
     *,
     code: CodeOptions,

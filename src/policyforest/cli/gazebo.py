@@ -27,7 +27,7 @@ Folder = Annotated[
     Path | None,
     typer.Option(
         "--dir",
-        help="The folder.  [default: $POLICYFOREST_GAZEBO, or policyforest/gazebo in the cache]",
+        help="The folder of Gazebo.  [default: $POLICYFOREST_GAZEBO, or policyforest/gazebo in the cache]",
     ),
 ]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
@@ -37,7 +37,7 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 def setup(
     dir: Folder = None,
     mirror: Annotated[
-        str | None, typer.Option(help="A mirror of Debian that has 'bullseye'.  [default: apt's]")
+        str | None, typer.Option(help="A mirror of Debian that has 'bullseye'.  [default: the mirror of apt]")
     ] = None,
     yes: Yes = False,
     json: Json = False,
@@ -61,7 +61,7 @@ def start(
         str, typer.Option(help=f"{' or '.join(ENGINES)}; DART's runs are repeatable bit for bit.")
     ] = ENGINES[0],
     ros_port: Annotated[
-        int, typer.Option(help="Port of the ROS master; a running one is used.", min=1, max=65_535)
+        int, typer.Option(help="Port of the ROS master; a running master is used.", min=1, max=65_535)
     ] = 11311,
     gazebo_port: Annotated[int, typer.Option(help="Port of Gazebo's own master.", min=1, max=65_535)] = 11345,
     json: Json = False,
@@ -78,7 +78,7 @@ def start(
 
 @gazebo.command(cls=Once, epilog=epilog("gazebo stop"))
 def stop(dir: Folder = None, json: Json = False) -> None:
-    """Stop what `start` has started."""
+    """Stop the processes that `start` started."""
     stopped = Server(Installation(dir or default_folder())).stop()
     text = f"stopped {' and '.join(stopped)}" if stopped else "nothing was running"
     _answer(json, text, stopped=list(stopped))
@@ -137,5 +137,5 @@ def _ask(question: str, yes: bool) -> None:
     if yes:
         return
     if not sys.stdin.isatty():
-        raise ValueError("--yes: is missing, must be given where no terminal is attached to ask for confirmation")
+        raise ValueError("--yes: is missing, must be given if there is no terminal to ask for confirmation")
     typer.confirm(question, abort=True)

@@ -68,7 +68,7 @@ class OutputOptions:
     """Where the results go."""
 
     output: PolicyOutput = Path("policy.pforest")
-    save_data: Annotated[Path | None, typer.Option(help="Where the samples go, .npz or .parquet.")] = None
+    save_data: Annotated[Path | None, typer.Option(help="Where to save the samples, .npz or .parquet.")] = None
     tensorboard: Annotated[Path | None, typer.Option(help="A folder for TensorBoard's training curves.")] = None
     checkpoint_dir: Annotated[
         Path | None, typer.Option(help="A folder for each finished iteration; run the same command again to resume.")

@@ -36,11 +36,14 @@ class SampleOptions:
         int | None, typer.Option(help=f"Episodes of a random policy to learn from.  [default: {DEFAULT_EPISODES}]")
     ] = None
     steps: Annotated[
-        int | None, typer.Option(help=f"Control steps at most.  [default: {DEFAULT_STEPS} without --episodes]")
+        int | None,
+        typer.Option(help=f"The largest number of control steps.  [default: {DEFAULT_STEPS} without --episodes]"),
     ] = None
     samples: Annotated[
         int | None,
-        typer.Option(help="Draw states and actions uniformly in place of episodes (car-on-the-hill does so)."),
+        typer.Option(
+            help="Draw this many states and actions uniformly instead of playing episodes (as for car-on-the-hill)."
+        ),
     ] = None
     data: Annotated[
         list[str] | None,
@@ -48,7 +51,7 @@ class SampleOptions:
     ] = None
     angle: Annotated[
         list[str] | None,
-        typer.Option(help="A state that is an angle in [-pi, pi], its dimension or name; may be repeated."),
+        typer.Option(help="The dimension or name of a state that is an angle in [-pi, pi]; may be repeated."),
     ] = None
 
     def reading(self, log_options: LogOptions) -> dict[str, Any]:

@@ -15,7 +15,7 @@ class LogOptions:
     state: Annotated[
         str | None, typer.Option(help="The state's columns, 'a,b' or 'name=column,…'.  [default: state_0, state_1, …]")
     ] = None
-    action: Annotated[str | None, typer.Option(help="Columns of the action.  [default: action_0, …]")] = None
+    action: Annotated[str | None, typer.Option(help="The action's columns.  [default: action_0, …]")] = None
     reward: Annotated[
         str | None,
         typer.Option(help="A column, or a formula: '-(theta**2) - 0.1*next_omega**2'.  [default: reward]"),
@@ -25,7 +25,7 @@ class LogOptions:
         typer.Option(help="A column of true and false, or a formula such as 'abs(theta) > 1.5'.  [default: terminal]"),
     ] = None
     truncated: Annotated[
-        str | None, typer.Option(help="A column of true and false: ends that are only time limits.")
+        str | None, typer.Option(help="A column of true and false, true where only a time limit ends the episode.")
     ] = None
     episode: Annotated[str | None, typer.Option(help="A column whose value changes with each episode.")] = None
     time: Annotated[str | None, typer.Option(help="A column with seconds, or dates and times.")] = None
@@ -34,7 +34,9 @@ class LogOptions:
     ] = None
     terminal_marks: Annotated[
         str | None,
-        typer.Option(help="'step' if the terminal flag is in the row of the last action, 'state' if in the next."),
+        typer.Option(
+            help="'step' if the terminal flag is in the row of the last action, 'state' if it is in the next row."
+        ),
     ] = None
     period: Annotated[float | None, typer.Option(help="Resample rows to this control period (seconds).")] = None
     max_gap: Annotated[

@@ -50,7 +50,7 @@ Jobs = Annotated[
 Discount = Annotated[
     float | None, typer.Option(help="The discount per step, in [0, 1).  [default: the problem's own, or 0.98]")
 ]
-PolicyOutput = Annotated[Path, typer.Option("--output", "-o", help="Where the policy goes.")]
+PolicyOutput = Annotated[Path, typer.Option("--output", "-o", help="Where to save the policy.")]
 
 PIPE_WIDTH = 160
 # Whether the command that runs was given --quiet.

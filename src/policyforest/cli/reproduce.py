@@ -25,15 +25,16 @@ def reproduce(
     names: Annotated[
         list[str] | None, typer.Argument(help="Figures, tables or single studies by name, or 'all'.", metavar="NAME…")
     ] = None,
-    scale: Annotated[str, typer.Option(help="'quick': a few seeds; 'paper': as many as the paper has.")] = "quick",
+    scale: Annotated[str, typer.Option(help="'quick': a few seeds; 'paper': as many as in the paper.")] = "quick",
     workers: Annotated[int, typer.Option(help="Processes; -1 for all cores. The result does not depend on them.")] = -1,
     executor: Annotated[
         str, typer.Option(help=f"What computes the cells: {', '.join(EXECUTORS)}. The result does not depend on it.")
     ] = "processes",
     address: Annotated[
-        str | None, typer.Option(help="With --executor ray: host:port of the cluster's head.  [default: a local one]")
+        str | None,
+        typer.Option(help="With --executor ray: host:port of the cluster's head.  [default: a local cluster]"),
     ] = None,
-    out: Annotated[Path, typer.Option(help="Where finished cells are kept, and figures drawn.")] = Path("results"),
+    out: Annotated[Path, typer.Option(help="The folder of finished cells and figures.")] = Path("results"),
     listed: Annotated[bool, typer.Option("--list", help="List each item with its cost and progress.")] = False,
     json: Json = False,
 ) -> None:
@@ -94,7 +95,7 @@ def _executor(name: str, workers: int, address: str | None) -> Executor:
     """Cells take one processor each; of a cluster, all of them."""
     if name == "ray":
         if address is not None and workers != -1:
-            raise ValueError(f"--workers: is {workers}, must be left out with --address: a cluster has its own")
+            raise ValueError(f"--workers: is {workers}, must be left out with --address: a cluster has its own workers")
         return Ray(address) if workers == -1 else Ray(num_cpus=threads(workers, "--workers"))
     if name == "threads" and workers not in (-1, 1):
         raise ValueError(f"--workers: is {workers}, must be 1 or left out with --executor threads: it has one worker")

@@ -21,14 +21,14 @@ from policyforest.cli.ros_arguments import OnceWithRosArguments, require_ros2, r
 
 ros = typer.Typer(
     name="ros",
-    help="Run policies on a robot over ROS, learn on it, read recordings.",
+    help="Run policies on a robot over ROS, learn on the robot, read recordings.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 
 Config = Annotated[Path, typer.Option("--config", "-c", help="A TOML file with the robot's topics and joints.")]
 RecordFile = Annotated[
-    Path | None, typer.Option(help="Keep every decision in a new file: .bag (ROS 1) or .mcap.", metavar="FILE")
+    Path | None, typer.Option(help="Record every decision in a new file: .bag (ROS 1) or .mcap.", metavar="FILE")
 ]
 Seconds = Annotated[float | None, typer.Option(help="Stop after this many seconds.  [default: run until Ctrl-C]")]
 
@@ -49,7 +49,7 @@ def run(
     seconds: Seconds = None,
     json: Json = False,
 ) -> None:
-    """Run POLICY on a robot, until Ctrl-C. The last thing that is published is the safe action."""
+    """Run POLICY on a robot, until Ctrl-C. The last message is the safe action."""
     from policyforest.policy.policy_files import load
     from policyforest.ros.config import load_config
     from policyforest.ros.control import require_fit
@@ -89,7 +89,7 @@ def explore(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Learn a policy at the end, and save it here.")
     ] = None,
-    policies: Annotated[int, typer.Option(help="Policies to learn for it; the best is kept.")] = 10,
+    policies: Annotated[int, typer.Option(help="Policies to learn for --output; the best is kept.")] = 10,
     record: RecordFile = None,
     seed: Seed = 0,
     jobs: Jobs = -1,
@@ -154,10 +154,10 @@ def simulate(
 @ros.command(cls=Once, epilog=epilog("ros read"))
 def read(
     recording: Annotated[Path, typer.Argument(help="A file of `ros run --record` or `ros explore --record`.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where the transitions go: .npz or .parquet.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where to save the transitions: .npz or .parquet.")],
     config: Annotated[
         Path | None,
-        typer.Option("--config", "-c", help="Use the reward of this file, not the recorded one."),
+        typer.Option("--config", "-c", help="Use the reward of this file, not the recorded reward."),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -250,7 +250,7 @@ def _files_of_node(policy: Path | None, config: Path | None, arguments: list[str
     for name, path in files.items():
         if path is None:
             argument = "POLICY" if name == "policy" else "--config"
-            raise ValueError(f"{argument}: is missing, give it, or `--ros-args -p {name}:=FILE` with ROS 2")
+            raise ValueError(f"{argument}: is missing; give it, or `--ros-args -p {name}:=FILE` with ROS 2")
     return Path(str(files["policy"])), Path(str(files["config"]))
 
 

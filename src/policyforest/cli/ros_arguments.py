@@ -42,4 +42,6 @@ def ros_arguments(context: typer.Context) -> list[str]:
 def require_ros2(transport: str, arguments: list[str]) -> None:
     """Only ROS 2 takes these arguments; ROS 1 and DDS would silently leave them out."""
     if arguments and transport != "ros2":
-        raise ValueError(f"{BEGIN}: is given, must be left out unless the transport is ros2; it is {transport}")
+        raise ValueError(
+            f"{BEGIN}: is given, must be left out unless the transport is ros2; the transport is {transport}"
+        )

@@ -34,18 +34,18 @@ class DrawingOptions:
     """What is drawn, and where it goes."""
 
     picture: Annotated[
-        Path | None, typer.Option(help="Where the picture goes.  [default: next to the policy, .png]")
+        Path | None, typer.Option(help="Where to write the picture.  [default: next to the policy, .png]")
     ] = None
     page: Annotated[
         Path | None,
-        typer.Option(help="Where the page with sliders and an episode goes.  [default: next to the policy, .html]"),
+        typer.Option(help="Where to write the page with sliders and an episode.  [default: next to the policy, .html]"),
     ] = None
     no_picture: Annotated[bool, typer.Option("--no-picture", help="Print the text only, without a picture.")] = False
     data: Annotated[
         Path | None, typer.Option(help="The samples it was learned from: the page shows how well each state was known.")
     ] = None
     certificate: Annotated[
-        Path | None, typer.Option(help="A .pfcert file of this policy: its set is drawn over the map, and on the page.")
+        Path | None, typer.Option(help="A .pfcert file of this policy: draw its set over the map and on the page.")
     ] = None
     dims: Annotated[
         tuple[int, int] | None, typer.Option(help="The two state dimensions of the picture.  [default: 0 1]")
@@ -67,7 +67,8 @@ def show(
     *,
     drawing: DrawingOptions,
     explain: Annotated[
-        str | None, typer.Option(help="A state '0, 0.5, …': the conditions that decide the action there, in words.")
+        str | None,
+        typer.Option(help="A state '0, 0.5, …': print the conditions that lead to the action there, in words."),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -146,7 +147,7 @@ def _numbers(option: str, text: str) -> list[float]:
     try:
         return [float(number) for number in text.replace(",", " ").split()]
     except ValueError:
-        raise ValueError(f"--{option}: is {text!r}, must be numbers with commas between them") from None
+        raise ValueError(f"--{option}: is {text!r}, must be numbers separated by commas") from None
 
 
 def _known_states(policy: Any) -> list[list[float]]:

@@ -13,22 +13,27 @@ import typer
 class SignalCommandOptions:
     """How measurements become states, and commands actions."""
 
-    history: Annotated[int | None, typer.Option(help="Rows of measurements in the state.  [default: 1]")] = None
-    history_actions: Annotated[int | None, typer.Option(help="Past actions in the state.  [default: 0]")] = None
+    history: Annotated[
+        int | None,
+        typer.Option(help="The number of measurements in the state: the newest and past ones.  [default: 1]"),
+    ] = None
+    history_actions: Annotated[
+        int | None, typer.Option(help="The number of past actions in the state.  [default: 0]")
+    ] = None
     delay: Annotated[
-        str | None, typer.Option(help="Control steps by which commands act late, or 'auto': found from the samples.")
+        str | None, typer.Option(help="The delay of commands in control steps, or 'auto' to find it from the samples.")
     ] = None
     derive: Annotated[
         list[str] | None, typer.Option(help="A derived signal, 'omega = diff(theta, dt)'; may be repeated.")
     ] = None
     channel: Annotated[
-        list[str] | None, typer.Option(help="A measured or derived column that the state holds; may be repeated.")
+        list[str] | None, typer.Option(help="A measured or derived column that is part of the state; may be repeated.")
     ] = None
-    dt: Annotated[float | None, typer.Option(help="Seconds of a control step, for formulas with dt.")] = None
+    dt: Annotated[float | None, typer.Option(help="The control period in seconds, for formulas with dt.")] = None
     max_rate: Annotated[str | None, typer.Option(help="The largest change of each action per step, 'a' or 'a,b'.")] = (
         None
     )
-    dead_zone: Annotated[str | None, typer.Option(help="Commands closer to 0 than this are 0.")] = None
+    dead_zone: Annotated[str | None, typer.Option(help="Commands closer to 0 than this become 0.")] = None
     quantum: Annotated[str | None, typer.Option(help="Actions are whole multiples of this.")] = None
     exogenous: Annotated[
         list[str] | None,

@@ -78,8 +78,8 @@ def find_delay(
     most, needed = int(np.unique(data.episodes, return_counts=True)[1].max()), rows_before(signals, before)
     if most <= needed:
         raise ValueError(
-            f"delay: to find one of up to {longest} steps, episodes must have more than {needed} rows; the longest has "
-            f"{most}"
+            f"delay: episodes must have more than {needed} rows to find a delay of up to {longest} steps; the longest "
+            f"has {most}"
         )
     rows, _ = stacked_rows(data, signals, before)
     n = len(rows["rewards"])

@@ -111,7 +111,7 @@ def warn_time_limit(lengths: npt.NDArray[np.int64], terminal: npt.NDArray[np.boo
         return False
     warnings.warn(
         f"all {int(terminal.sum())} terminal episodes end after {limit} steps, which looks like a time limit; a time "
-        "limit is no terminal state: let the environment return truncated=True there in place of terminated=True",
+        "limit is not a terminal state: let the environment return truncated=True there instead of terminated=True",
         ObservationWarning,
         stacklevel=stacklevel + 1,
     )

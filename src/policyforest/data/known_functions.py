@@ -34,7 +34,7 @@ def _called(name: str, function: Known, *rows: Floats) -> Floats:
         raise ValueError(f"{name}: raised {type(error).__name__} ({error}) at {place}, must return a number") from error
     if returned.shape != (len(states),):
         given = f"an array of shape {returned.shape} for {len(states)} states from {states[0].tolist()} on"
-        raise ValueError(f"{name}: returned {given}, must return one of shape ({len(states)},)")
+        raise ValueError(f"{name}: returned {given}, must return an array of shape ({len(states)},)")
     if returned.dtype.kind not in "fiub":
         raise ValueError(f"{name}: returned {returned.dtype}, must return real numbers")
     values: Floats = returned.astype(np.float64)

@@ -58,7 +58,7 @@ class Plant:
         if len(set(states + actions)) != len(states) + len(actions):
             raise ValueError(f"state_names, action_names: are {states + actions}, must differ from each other")
         if self.signals is not None and (self.signals.n_states, len(self.signals.actions)) != (n_states, n_actions):
-            raise ValueError(f"signals: make states of {self.signals.n_states} numbers, must make {n_states}")
+            raise ValueError(f"signals: give states of {self.signals.n_states} numbers, must give {n_states}")
         past = 0 if self.signals is None else self.signals.history_actions
         whole_number("delay", self.delay, at_least=0, at_most=past)
         for role, told in (("held, previewed", sum(self.follows, ())), ("exogenous", self.exogenous or ())):
@@ -128,7 +128,7 @@ class StepFormula:
         known = step_names(state_names, action_names)
         if unknown := sorted(self._expression.names - set(known)):
             allowed = ", ".join([*state_names, *action_names, *(NEXT + name for name in state_names)])
-            raise ValueError(f"{role}: {text!r} names {', '.join(unknown)}, known are {allowed}")
+            raise ValueError(f"{role}: {text!r} names {', '.join(unknown)}, the known names are {allowed}")
 
     def __repr__(self) -> str:
         return f"StepFormula({self.text!r})"

@@ -42,7 +42,7 @@ def stacked(data: Transitions, options: SignalOptions, before: Before) -> Transi
     if told != data.plant:
         data = data._with_rows({name: getattr(data, name) for name in ROW_FIELDS}, told)
     if data.plant.signals is not None:
-        raise ValueError("signals: the samples have signals already, must be samples of the measurements")
+        raise ValueError("signals: the samples already have signals, must be samples of measurements")
     delay = _delay(data, options, before)
     signals = make_signals(data, options, delay)
     if signals.plain:
@@ -70,7 +70,8 @@ def _delay(data: Transitions, options: SignalOptions, before: Before) -> int:
         longest = int(np.unique(data.episodes, return_counts=True)[1].max())
         if delay >= longest:
             raise ValueError(
-                f"delay: is {delay}, must be below {longest}, the rows of the longest episode: else no command acts"
+                f"delay: is {delay}, must be below {longest}, the rows of the longest episode; otherwise no "
+                "command acts"
             )
         return delay
     return find_delay(data, history=options.get("history", 1), before=before).delay

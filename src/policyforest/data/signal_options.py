@@ -67,7 +67,7 @@ def make_signals(data: Transitions, options: SignalOptions, delay: int) -> Signa
     given: dict[str, Any] = dict(options)
     unknown = given.keys() - set(NAMES)
     if unknown:
-        raise TypeError(f"{', '.join(sorted(unknown))}: is no option, must be one of {', '.join(NAMES)}")
+        raise TypeError(f"{', '.join(sorted(unknown))}: is not an option, must be one of {', '.join(NAMES)}")
     box = bounds(data.action_space)
     history = whole_number("history", given.get("history", 1), at_least=1)
     past = whole_number("history_actions", given.get("history_actions", 0), at_least=0)

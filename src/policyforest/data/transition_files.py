@@ -104,7 +104,9 @@ def _transitions(metadata: str, arrays: Mapping[str, Array]) -> Transitions:
     if not isinstance(content, dict) or content.get("format") != TRANSITIONS_FORMAT:
         raise ValueError("its metadata does not name the format")
     if content["version"] != TRANSITIONS_VERSION:
-        raise ValueError(f"version {content['version']!r}, this software reads version {TRANSITIONS_VERSION}")
+        raise ValueError(
+            f"version {content['version']!r}, this version of policyforest reads version {TRANSITIONS_VERSION}"
+        )
     columns: dict[str, Any] = dict(arrays)
     return Transitions(
         **columns,
@@ -135,7 +137,7 @@ def _read_npz(path: Path) -> tuple[str, dict[str, Array]]:
         raise ValueError(f"it is damaged: {error}") from error
     metadata = arrays.pop("metadata")
     if metadata.dtype.kind != "U" or metadata.ndim != 0 or metadata.nbytes > MAX_METADATA:
-        raise ValueError("its metadata is not a text")
+        raise ValueError("its metadata is not text")
     for name, array in arrays.items():
         if (array.dtype.kind, array.ndim) != ARRAYS[name]:
             raise ValueError(f"{name} holds {array.dtype} of shape {array.shape}")

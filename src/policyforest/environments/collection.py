@@ -156,7 +156,7 @@ def _sampling_box(player: EpisodePlayer, state_box: npt.ArrayLike | None) -> Flo
         limits = bounds(player.observation_space)
     box = box_array("state_box", limits if state_box is None else state_box, len(limits))
     if not np.isfinite(box).all():
-        raise ValueError(f"state_box: is {box.tolist()}, must be finite (pass one)")
+        raise ValueError(f"state_box: is {box.tolist()}, must be finite; pass a finite state_box")
     if not ((box[:, 0] >= limits[:, 0]) & (box[:, 1] <= limits[:, 1])).all():
         raise ValueError(f"state_box: is {box.tolist()}, must lie within {limits.tolist()}")
     return box

@@ -143,7 +143,7 @@ class EpisodePlayer:
             observation, reward, terminal, truncated, info = self.env.step(action)
             action = info.get("applied", action)  # what limited actuators made of the command
             if not math.isfinite(reward):
-                raise ValueError(f"env: returned the reward {reward}, must return finite ones")
+                raise ValueError(f"env: returned the reward {reward}, must return finite numbers")
             states.append(_state(observation))
             actions.append(action.astype(np.float64))
             rewards.append(float(reward))
@@ -285,5 +285,5 @@ def _checked_action(space: Box, wanted: Any) -> np.ndarray[Any, Any]:
 def _state(observation: Any) -> Floats:
     state = np.array(observation, dtype=np.float64)
     if not np.isfinite(state).all():
-        raise ValueError(f"env: returned the observation {state.tolist()}, must return finite ones")
+        raise ValueError(f"env: returned the observation {state.tolist()}, must return finite numbers")
     return state

@@ -76,7 +76,9 @@ class SignalTask(gym.Wrapper[Any, Any, Any, Any]):
             observation, _, terminated, truncated, info = super().step(idle)
             self.n_filling += 1
             if terminated or truncated:
-                raise ValueError("history: an episode ended before its history was complete, must be shorter")
+                raise ValueError(
+                    "history: an episode ended before its history was complete, so the history must be shorter"
+                )
             state = self._buffer.measure(observation)
         return state, info
 

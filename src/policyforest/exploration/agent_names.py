@@ -24,7 +24,7 @@ def make_agent(name: str, system: Explorable, **settings: Any) -> ExploringAgent
     one_of("agent", name, AGENTS)
     if name == PLAN_AGENT:
         if settings.pop("r_max", None) is not None:
-            raise ValueError("r_max: the agent 'plan' needs none, must be None")
+            raise ValueError("r_max: the agent 'plan' does not use it, must be None")
         return ModelExploration(system, **settings)
     for known in ("reward", "terminal"):
         if settings.pop(known, None) is not None:

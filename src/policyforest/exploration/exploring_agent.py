@@ -89,7 +89,9 @@ class ExploringAgent(ExploredRun):
     @guard.setter
     def guard(self, guard: NoisyBaseline | None) -> None:
         if self._journal.run is not None:
-            raise ValueError("guard: the run directory was made without it, must be given to the agent with run_dir")
+            raise ValueError(
+                "guard: the run directory was created without it, must be given to the agent together with run_dir"
+            )
         self._guard = fitted_guard(guard, self.problem)
 
     def begin_episode(self, *, wait: bool = True) -> None:

@@ -42,10 +42,14 @@ def fitted_guard(guard: NoisyBaseline | None, problem: Problem) -> NoisyBaseline
         return guard
     if signals is None or not measures:
         has, wanted = problem.observation_space.shape[0], n_seen
-        raise ValueError(f"guard: its controller observes {wanted} numbers, must observe the {has} of the states")
+        raise ValueError(
+            f"guard: its controller observes {wanted} numbers, must observe the {has} numbers of the state"
+        )
     hidden = [name for name in signals.measured if name not in signals.channel_names]
     if hidden:
-        raise ValueError(f"guard: its controller observes {', '.join(hidden)}, must be among the channels of the state")
+        raise ValueError(
+            f"guard: its controller observes {', '.join(hidden)}, which must be among the channels of the state"
+        )
     columns = [signals.channel_names.index(name) for name in signals.measured]
     inner = guard.baseline
     law = BaselinePolicy(
@@ -84,10 +88,10 @@ def stored_guard(settings: Mapping[str, Any], problem: Problem, given: NoisyBase
         fitted = fitted_guard(given, problem)
         if guard_settings(fitted) != {"guard": kept}:
             told = guard_settings(fitted)["guard"]
-            raise ValueError(f"guard: is {told}, the run was begun with {kept}")
+            raise ValueError(f"guard: is {told}, but the run was begun with {kept}")
         return fitted
     if not kept["formula"]:
-        raise ValueError(f"guard: must be given again: the run was begun with {kept['law']}, which is no formula")
+        raise ValueError(f"guard: must be given again: the run was begun with {kept['law']}, which is not a formula")
     plant = problem.plant.named(problem.observation_space.shape[0], problem.action_space.shape[0])
     spaces = (problem.observation_space, problem.action_space)
     law = as_baseline(kept["law"], *spaces, plant.state_names, plant.action_names)

@@ -66,7 +66,7 @@ class RunDirectory:
         run = cls(folder, locked(folder, "run_dir"))
         if (folder / SETTINGS).exists():
             run.close()
-            raise ValueError(f"run_dir: {folder} holds a run already, must be empty (pf.resume continues a run)")
+            raise ValueError(f"run_dir: {folder} already holds a run, must be empty (pf.resume continues a run)")
         content = {"format": FORMAT, "version": VERSION, **settings}
         with replacing(folder / SETTINGS) as beside:
             beside.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n", encoding="utf-8")
@@ -118,7 +118,7 @@ class RunDirectory:
         numbers = sorted(int(file.stem.split("-")[1]) for file in self.path.glob("episode-*.safetensors"))
         for i, number in enumerate(numbers):
             if number != i:
-                raise ValueError(f"run_dir: {self._file(i)} is missing, there are episodes after it")
+                raise ValueError(f"run_dir: {self._file(i)} is missing, but there are episodes after it")
             try:
                 yield _read(self._file(number), number)
             except (ValueError, KeyError, OSError) as error:

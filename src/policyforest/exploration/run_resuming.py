@@ -100,7 +100,7 @@ def _known(name: str, kept: str | None, given: KnownFunction | None) -> KnownFun
     """The known function of a run: a formula that it holds, or the function that must be given again."""
     if kept is None or is_formula(kept):
         if given is not None and known_name(given) != kept:
-            raise ValueError(f"{name}: is {known_name(given)!r}, the run was begun with {kept!r}")
+            raise ValueError(f"{name}: is {known_name(given)!r}, but the run was begun with {kept!r}")
         return kept
     if known_name(given) != kept:
         raise ValueError(f"{name}: is {known_name(given)!r}, must be given again: the run was begun with {kept!r}")

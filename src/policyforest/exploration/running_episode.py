@@ -39,7 +39,7 @@ class RunningEpisode:
     def took(self, action: ArrayLike, reward: float, next_state: ArrayLike, terminal: bool) -> None:
         """What came of an action."""
         if self.ended or len(self._states) != len(self._actions) + 1:
-            raise RuntimeError("observe: there was no act before it in this episode")
+            raise RuntimeError("observe: act was not called before it in this episode")
         taken = finite_array("action", np.atleast_1d(np.asarray(action, dtype=np.float64)), 1)
         box = bounds(self._problem.action_space)
         if taken.shape != (len(box),) or not ((taken >= box[:, 0]) & (taken <= box[:, 1])).all():

@@ -75,7 +75,7 @@ def export_c(
     Either all files are written or none. `max_bytes` refuses a policy whose tables (or, with "branches", whose code by
     estimate) are larger."""
     if not isinstance(policy, Policy):
-        raise TypeError(f"policy: is a {type(policy).__name__}, must be a Policy of forests to become C")
+        raise TypeError(f"policy: is a {type(policy).__name__}, must be a Policy of forests to be exported as C")
     one_of("precision", precision, PRECISIONS)
     one_of("style", style, STYLES)
     require_name(name)

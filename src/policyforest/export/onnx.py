@@ -35,7 +35,7 @@ MOST_LEAVES = 2**24
 def export_onnx(policy: Policy, path: str | os.PathLike[str]) -> None:
     """Writes the policy in float32 as an ONNX model with the input "state" (n, D) and the output "action" (n, A)."""
     if not isinstance(policy, Policy):
-        raise TypeError(f"policy: is a {type(policy).__name__}, must be a Policy of forests to become ONNX")
+        raise TypeError(f"policy: is a {type(policy).__name__}, must be a Policy of forests to be exported as ONNX")
     target = Path(path)
     if target.suffix != ".onnx":
         raise ValueError(f"path: is {os.fspath(path)!r}, must end in .onnx")

@@ -114,9 +114,7 @@ def _n_features(max_features: int | float | str | None, n_inputs: int) -> int:
         return max(1, int(max_features * n_inputs))
     if isinstance(max_features, str) and max_features in ("sqrt", "log2"):
         return max(1, int(math.sqrt(n_inputs) if max_features == "sqrt" else math.log2(n_inputs)))
-    raise ValueError(
-        f"max_features: it is {max_features!r}; it must be an int, a float in (0, 1], 'sqrt', 'log2' or None"
-    )
+    raise ValueError(f"max_features: is {max_features!r}, must be an int, a float in (0, 1], 'sqrt', 'log2' or None")
 
 
 def _n_min(min_samples_leaf: int | float | None, n_samples: int, leaf_model: str) -> int | None:
@@ -127,4 +125,4 @@ def _n_min(min_samples_leaf: int | float | None, n_samples: int, leaf_model: str
         return int(min_samples_leaf)
     if isinstance(min_samples_leaf, (float, np.floating)) and 0 < min_samples_leaf < 1:
         return math.ceil(min_samples_leaf * n_samples)
-    raise ValueError(f"min_samples_leaf: it is {min_samples_leaf!r}; it must be an int, a float in (0, 1) or None")
+    raise ValueError(f"min_samples_leaf: is {min_samples_leaf!r}, must be an int, a float in (0, 1) or None")

@@ -148,7 +148,7 @@ class Forest:
         numbers = range(len(self))[index]
         chosen = [numbers] if isinstance(numbers, int) else list(numbers)
         if not chosen:
-            raise ValueError(f"index: {index!r} leaves no tree of {len(self)}")
+            raise ValueError(f"index: {index!r} selects none of {len(self)} trees")
         return Forest(_core.select_trees(self._native, chosen))
 
     @staticmethod
@@ -304,7 +304,7 @@ def _integers(name: str, value: ArrayLike, dtype: type[np.signedinteger[Any]]) -
     except ValueError as error:
         raise ValueError(f"{name}: not an array of whole numbers ({error})") from error
     if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iu":
-        raise ValueError(f"{name}: must be a one-dimensional array of whole numbers, is {array.dtype} {array.shape}")
+        raise ValueError(f"{name}: is {array.dtype} {array.shape}, must be a one-dimensional array of whole numbers")
     limits = np.iinfo(dtype)
     if array.min() < limits.min or array.max() > limits.max:
         raise ValueError(f"{name}: holds numbers beyond {np.dtype(dtype).name}")

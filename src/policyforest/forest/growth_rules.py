@@ -76,7 +76,7 @@ def period_rows(periodic: Mapping[int, tuple[float, float]] | None, dims: int, r
         dim = whole_number("periodic", d, at_least=0, at_most=dims - 1)
         lo, hi = box_array("periodic", [sides])[0]
         if not (np.isfinite([lo, hi]).all() and lo < hi):
-            raise ValueError(f"periodic: input {dim} has ({lo}, {hi}), needs two finite ends lo < hi")
+            raise ValueError(f"periodic: input {dim} has ({lo}, {hi}), must have two finite ends lo < hi")
         if rows is not None and not ((rows[:, dim] >= lo) & (rows[:, dim] <= hi)).all():
             raise ValueError(f"X: input {dim} is periodic on ({lo}, {hi}) and has values outside; wrap them first")
         result[dim] = lo, hi

@@ -63,7 +63,7 @@ def _check_samples(policy: Policy, samples: Transitions | None, dims: int) -> No
         raise TypeError(f"samples: is {type(samples).__name__}, must be Transitions")
     if samples.states.shape[1] != dims:
         raise ValueError(
-            f"samples: have {samples.states.shape[1]} state dimensions, must have {dims} as the policy has"
+            f"samples: have {samples.states.shape[1]} state dimensions, must have {dims}, as the policy has"
         )
 
 

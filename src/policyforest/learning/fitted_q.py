@@ -247,7 +247,7 @@ class FittedQIteration:
         if self.checkpoint_dir is None:
             return QObserver(self.progress, self.callback, None)
         if optimism is not None:
-            raise ValueError("checkpoint_dir: works with fit alone, must be None while exploring")
+            raise ValueError("checkpoint_dir: works only with fit, must be None while exploring")
         settings = {
             "learner": result_settings(self) | self._resolved(transitions),
             "seed": seed,

@@ -176,7 +176,7 @@ def _resample(
 ) -> int | Literal["auto"] | DynamicsModel | None:
     if isinstance(resample, DynamicsModel):
         if resample.transitions is not transitions:
-            raise ValueError("resample: is a model of other samples, must be one of these transitions")
+            raise ValueError("resample: is a model of other samples, must be a model of these transitions")
         return resample
     return resample if resample in ("auto", None) else whole_number("resample", resample, at_least=1)
 

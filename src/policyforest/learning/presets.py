@@ -91,4 +91,4 @@ def _paper_problem(problem: str) -> str:
     for name in PAPER:
         if id in (PROBLEMS[name].id, PROBLEMS[name].id.replace("-v0", "6kg-v0")):
             return name
-    raise ValueError(f"problem: is {problem!r}, the paper has settings for {', '.join(PAPER)}")
+    raise ValueError(f"problem: is {problem!r}, must be one of {', '.join(PAPER)}, for which the paper has settings")

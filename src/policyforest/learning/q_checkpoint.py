@@ -160,7 +160,9 @@ def _agreed(
         ours["seed"] = theirs.get("seed")
     different: Sequence[str] = differences(theirs, ours)
     if different:
-        raise ValueError(f"checkpoint_dir: {folder} is of another fit, must be of this one: {'; '.join(different)}")
+        raise ValueError(
+            f"checkpoint_dir: {folder} belongs to another fit, must belong to this one: {'; '.join(different)}"
+        )
     return ours
 
 

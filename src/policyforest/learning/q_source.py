@@ -66,6 +66,6 @@ def _require_same(model: DynamicsModel, transitions: Transitions) -> None:
     theirs = model.transitions
     if theirs is not transitions and samples_digest(theirs) != samples_digest(transitions):
         raise ValueError(
-            f"resample: is a model of {len(theirs)} other samples, must be one of the {len(transitions)} that Q is "
+            f"resample: is a model of {len(theirs)} other samples, must be a model of the {len(transitions)} that Q is "
             "learned from"
         )

@@ -60,7 +60,9 @@ def _merged(files: Sequence[Path], study: Study, scale: str, out: Path) -> dict[
 
 def _read_cell(file: Path, study: Study) -> StoredObject:
     if not (CELL_NAME.fullmatch(file.name) and file.is_file()):
-        raise ValueError(f"{file}: is no cell of {study.name}, must be moved elsewhere before the cells are converted")
+        raise ValueError(
+            f"{file}: is not a cell of {study.name}, must be moved elsewhere before the cells are converted"
+        )
     try:
         content: StoredObject = parsed(file.read_bytes())
         seed = study.seed_of(content)

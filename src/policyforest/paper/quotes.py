@@ -55,12 +55,12 @@ def _number(cells: Cells, study: str, what: str) -> float:
     if what == "limit":
         limit = cells.limit(study)
         if limit is None:
-            raise ValueError(f"quote: the limit of {study!r} is not there")
+            raise ValueError(f"quote: the limit of {study!r} is not stored")
         return limit
     other = what.removeprefix(AGAINST) if what.startswith(AGAINST) else study
     for name in (study, other):
         if name not in STUDIES or not cells.results(name):
-            raise ValueError(f"quote: {name!r} is no study with finished cells")
+            raise ValueError(f"quote: {name!r} is not a study with finished cells")
     try:
         if other != study:
             return permutation(cells.values(study, "mean"), cells.values(other, "mean"))

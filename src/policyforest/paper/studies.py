@@ -126,7 +126,7 @@ class Study:
     @property
     def refusal(self) -> str:
         """What an error says of a line that is not a cell of this study."""
-        return f"is no finished cell of {self.name}"
+        return f"is not a finished cell of {self.name}"
 
     def _require_one_layout(self, out: Path, scale: str) -> None:
         if self.old_folder(out, scale).is_dir():

@@ -27,7 +27,7 @@ def require_signals(signals: Signals | None, n_states: int, action_box: Floats) 
         raise TypeError(f"signals: is {signals!r}, must be Signals or None")
     if signals.n_states != n_states or len(signals.actions) != len(action_box):
         made = f"states of {signals.n_states} numbers and {len(signals.actions)} actions"
-        raise ValueError(f"signals: make {made}, the policy has {n_states} and {len(action_box)}")
+        raise ValueError(f"signals: give {made}, must give {n_states} and {len(action_box)} as the policy has")
     signals.actuators.checked(action_box)
 
 

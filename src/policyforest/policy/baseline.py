@@ -60,7 +60,7 @@ class BaselinePolicy(ActingPolicy):
             i = int(np.argmin(fine.all(axis=1)))
             raise ValueError(
                 f"baseline: {self.text} returned {actions[i].tolist()} at the state {rows[i].tolist()}, must be finite "
-                f"and within {box.tolist()}; a law that saturates is written with clip(…, low, high)"
+                f"and within {box.tolist()}; limit a law with clip(…, low, high)"
             )
         kept: Floats = np.clip(actions, box[:, 0], box[:, 1])
         return kept
@@ -109,7 +109,7 @@ def _law(text: str, state_names: tuple[str, ...], action_names: tuple[str, ...])
             raise ValueError(f"baseline: {str(error).removeprefix('expression: ')}") from None
         if unknown := sorted(laws[name.strip()].names - known.keys()):
             allowed = ", ".join(state_names)
-            raise ValueError(f"baseline: {text!r} names {', '.join(unknown)}, known are {allowed}")
+            raise ValueError(f"baseline: {text!r} names {', '.join(unknown)}, the known names are {allowed}")
     missing = [name for name in action_names if name not in laws]
     if missing:
         raise ValueError(f"baseline: {text!r} has no law for {', '.join(missing)}")

@@ -79,7 +79,7 @@ def explain(policy: Policy, state: ArrayLike, names: Sequence[str] | None = None
     labels = labels_of(policy)
     told = tuple(names) if names is not None else labels.states
     if len(told) != dims:
-        raise ValueError(f"names: are {len(told)}, must be one for each of {dims} state dimensions")
+        raise ValueError(f"names: has {len(told)} names, must have one for each of {dims} state dimensions")
     unbounded = np.tile([-np.inf, np.inf], (dims, 1))
     x = states_in_box(given[np.newaxis], unbounded, policy.periodic)[0]
     action = policy.native.act(given)

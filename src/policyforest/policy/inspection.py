@@ -132,7 +132,7 @@ def _pieces(policy: Policy, box: ArrayLike | None) -> list[tuple[Floats, Floats]
         for d in range(dims):
             if d not in policy.periodic and not (known[d, 0] <= asked[d, 0] and asked[d, 1] <= known[d, 1]):
                 raise ValueError(
-                    f"box: dimension {d} is {asked[d].tolist()}, the policy knows {known[d].tolist()} only"
+                    f"box: dimension {d} is {asked[d].tolist()}, the policy knows only {known[d].tolist()}"
                 )
     sides: list[list[tuple[float, float, float]]] = []
     for d, (lo, hi) in enumerate(asked.tolist()):

@@ -81,7 +81,7 @@ class Policy(ActingPolicy):
         one_of("outside", self.outside, ("nearest", "raise"))
         if len(forests) != self.action_space.shape[0]:
             raise ValueError(
-                f"forests: are {len(forests)}, must be one for each of {self.action_space.shape[0]} actions"
+                f"forests: has {len(forests)} forests, must have one for each of {self.action_space.shape[0]} actions"
             )
         n_states = self.observation_space.shape[0]
         for forest in forests:
@@ -246,7 +246,7 @@ class Policy(ActingPolicy):
         outside[:, list(self.periodic)] = False
         if outside.any():
             i, d = np.argwhere(outside)[0]
-            raise ValueError(f"state: has {rows[i, d]} in dimension {d}, the policy knows {box[d].tolist()} only")
+            raise ValueError(f"state: has {rows[i, d]} in dimension {d}, the policy knows only {box[d].tolist()}")
 
 
 def rebuild_policy(cls: type[Policy], parts: dict[str, Any]) -> Policy:

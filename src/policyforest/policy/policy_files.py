@@ -58,7 +58,7 @@ def save_policy(policy: Any, path: str | os.PathLike[str]) -> None:
         raise ValueError(f"path: is {os.fspath(path)!r}, must end in {SUFFIX}")
     kind = getattr(policy, "kind", None)
     if kind not in KINDS:
-        raise TypeError(f"policy: is a {type(policy).__name__}, must be of the kinds {', '.join(KINDS)}")
+        raise TypeError(f"policy: is a {type(policy).__name__}, must be of one of the kinds {', '.join(KINDS)}")
     arrays, settings = KINDS[kind].pack(policy)
     content = {
         "format": FORMAT,
@@ -135,7 +135,7 @@ def _space(name: str, value: Any) -> Box:
     with np.errstate(over="ignore", invalid="ignore"):
         space = box_from_json(name, value)
     if box_to_json(space) != value:  # such as numbers that do not fit the dtype
-        raise ValueError(f"its {name} has bounds that are no numbers of {value['dtype']}")
+        raise ValueError(f"its {name} has bounds that are not numbers of {value['dtype']}")
     return space
 
 

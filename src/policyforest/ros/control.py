@@ -137,9 +137,9 @@ class Controller:
         except FaultError:
             raise
         except Exception as error:  # whatever a policy does, the robot must not be left without an action
-            raise FaultError(f"policy: it has failed in {state.tolist()} ({error})") from error
+            raise FaultError(f"policy: it has failed at the state {state.tolist()} ({error})") from error
         if len(action) != len(self._safe) or not np.isfinite(action).all():
-            raise FaultError(f"policy: its action in {state.tolist()} is {action.tolist()}")
+            raise FaultError(f"policy: its action at the state {state.tolist()} is {action.tolist()}")
         return action
 
     def _tell(self, fault: str) -> None:
@@ -165,9 +165,11 @@ def require_fit(policy: Any, config: RobotConfig) -> None:
     n_state = policy.observation_space.shape[0] if signals is None else len(signals.measured)
     n_action = policy.action_space.shape[0]
     if n_state != len(config.state):
-        raise ValueError(f"state: the configuration has {len(config.state)} dimensions, the policy {n_state}")
+        raise ValueError(f"state: the configuration has {len(config.state)} dimensions, but the policy has {n_state}")
     if n_action != len(config.action):
-        raise ValueError(f"action: the configuration has {len(config.action)} dimensions, the policy {n_action}")
+        raise ValueError(
+            f"action: the configuration has {len(config.action)} dimensions, but the policy has {n_action}"
+        )
     for i, action in enumerate(config.action):
         low, high = float(policy.action_space.low[i]), float(policy.action_space.high[i])
         if low < action.low or high > action.high:

@@ -97,12 +97,12 @@ class FieldPath:
                 return f"{type(value).__name__} has no {name!r}"
             value = getattr(value, name)
             if (index is not None) != hasattr(value, "__len__") or isinstance(value, str):
-                return f"{name!r} is no array" if index is not None else f"{name!r} is no number"
+                return f"{name!r} is not an array" if index is not None else f"{name!r} is not a number"
             if index is not None:
                 if index >= len(value):
                     return None
                 value = value[index]
-        return None if isinstance(value, SupportsFloat) else f"{self.text!r} is no number"
+        return None if isinstance(value, SupportsFloat) else f"{self.text!r} is not a number"
 
     def problem(self, type_name: str, types: Mapping[str, Any], *, written: bool = False) -> str | None:
         """What is wrong with the path in a type; None where nothing is, or the type is not known. `written`: whether an
@@ -116,7 +116,7 @@ class FieldPath:
             fields = dict(types[at[1]][1]) if at[0] == NAME else {}
             if name not in fields:
                 owner = at[1] if at[0] == NAME else "a number"
-                return f"{name!r} is no field of {owner}, which has {', '.join(fields) or 'none'}"
+                return f"{name!r} is not a field of {owner}, which has {', '.join(fields) or 'none'}"
             at = fields[name]
             if at[0] in (ARRAY, SEQUENCE):
                 entry, length = at[1]
@@ -126,9 +126,9 @@ class FieldPath:
                     return f"{name!r} has {length} entries"
                 at = entry
             elif index is not None:
-                return f"{name!r} is no array"
+                return f"{name!r} is not an array"
         if at[0] != BASE or at[1][0] in ("string", "wstring"):
-            return f"{self.text!r} is no number"
+            return f"{self.text!r} is not a number"
         if written and ("[" in self.text or not at[1][0].startswith("float")):
             return f"{self.text!r} is {'an entry of an array' if '[' in self.text else at[1][0]}, not a single float"
         return None
@@ -138,7 +138,7 @@ def angle_of(quaternion: Any, name: str) -> float:
     """Roll, pitch or yaw (about x, y and z, in that order); a FieldError where the four numbers are no rotation."""
     x, y, z, w = (float(getattr(quaternion, side)) for side in "xyzw")
     if not abs(x * x + y * y + z * z + w * w - 1.0) < NOT_UNIT:
-        raise FieldError(f"{name} is missing, ({x}, {y}, {z}, {w}) is no unit quaternion")
+        raise FieldError(f"{name} is missing, ({x}, {y}, {z}, {w}) is not a unit quaternion")
     if name == "roll":
         return math.atan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y))
     if name == "pitch":
@@ -167,7 +167,7 @@ def fill(message: Any, fields: Mapping[str, Any], make: Callable[[str], Any]) ->
             raise ValueError(f"{type(message).__name__} has no field {name!r}")
         # rclpy itself would say so much later, when the message is published.
         if isinstance(value, float) and isinstance(getattr(message, name), int):
-            raise ValueError(f"{name} of {type(message).__name__} is no floating-point number")
+            raise ValueError(f"{name} of {type(message).__name__} is not a floating-point number")
         if isinstance(value, MessageTime):
             set_time(getattr(message, name), value)
         elif isinstance(value, Mapping):

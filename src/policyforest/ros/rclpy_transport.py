@@ -102,7 +102,7 @@ class RclpyTransport:
             raise TimeoutError(f"service {service}: no answer within {timeout:g} s")
         answer = future.result()
         if not getattr(answer, "success", True):
-            raise ConnectionError(f"service {service}: has refused ({answer.message})")
+            raise ConnectionError(f"service {service}: refused the request ({answer.message})")
 
     def connected(self) -> bool:
         """There is no master that could be lost."""
@@ -163,7 +163,7 @@ class RclpyTransport:
             if types and self._clients[name].service_is_ready():
                 return self._clients[name]
             time.sleep(POLL)
-        raise ConnectionError(f"service {service}: is not there")
+        raise ConnectionError(f"service {service}: is not available")
 
     def _wanted(self, topic: str) -> Qos:
         return self._given.get(whole_topic(topic), Qos())

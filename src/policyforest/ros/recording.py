@@ -125,7 +125,7 @@ class Recording:
         try:
             reward, terminal = self._judge(*self._last, state)
         except ValueError as error:
-            self._tell("reward", f"a step without a reward is no sample of {self.path}: {error}")
+            self._tell("reward", f"a step without a reward is not a sample of {self.path}: {error}")
             self.end_episode()
             return [], False
         return _ending(reward, terminal), terminal

@@ -81,9 +81,9 @@ class RospyTransport:
         except rospy.ServiceException as error:
             raise ConnectionError(f"service {service}: has failed ({error})") from error
         except rospy.ROSException as error:
-            raise ConnectionError(f"service {service}: is not there ({error})") from error
+            raise ConnectionError(f"service {service}: is not available ({error})") from error
         if not answer.success:
-            raise ConnectionError(f"service {service}: has refused ({answer.message})")
+            raise ConnectionError(f"service {service}: refused the request ({answer.message})")
 
     def connected(self) -> bool:
         return self._node.connected

@@ -43,7 +43,7 @@ def test_an_object_and_keywords_say_the_same(log: Path) -> None:
 
 
 def test_a_column_said_in_both_ways_is_refused(log: Path) -> None:
-    message = r"reward: is 'x', must be a field of `columns`, which is given too"
+    message = r"reward: is 'x', must be set as a field of `columns`, which is also given"
     with pytest.raises(ValueError, match=message):
         pf.read_log(log, COLUMNS, reward="x")
     assert len(pf.read_log(log, COLUMNS, reward=None).transitions) > 0

@@ -50,7 +50,7 @@ def test_a_formula_has_python_s_own_value_in_every_row(text: str) -> None:
 
 def test_the_names_it_needs_are_known_before_it_is_computed() -> None:
     assert Expression("-(x**2) + sin(pi * z)").names == {"x", "z"}
-    with pytest.raises(ValueError, match="names z, there are x, y"):
+    with pytest.raises(ValueError, match="names z, the known names are x, y"):
         Expression("x + z")(NAMES)
 
 

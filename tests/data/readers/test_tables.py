@@ -144,10 +144,10 @@ def test_rewards_may_be_formulas_with_next_states(tmp_path: Path) -> None:
     assert data.rewards.tolist() == pytest.approx([-9.0, -15.8])
     for role in ("reward", "terminal"):
         with pytest.raises(
-            ValueError, match=rf"^{role}: is 'nope' and names 'nope', which is no column; there are x, "
+            ValueError, match=rf"^{role}: is 'nope' and names 'nope', which is not a column; there are x, "
         ):
             read(path, **{"reward": "x", role: "nope"})
-    with pytest.raises(ValueError, match="names 'y', which is no column"):
+    with pytest.raises(ValueError, match="names 'y', which is not a column"):
         read(path, reward="y + 1")
     with pytest.raises(ValueError, match=r"reward: is .__import__"):
         read(path, reward="__import__('os')")
@@ -161,7 +161,7 @@ def test_columns_can_be_renamed_and_unknown_ones_are_refused_with_a_hint(tmp_pat
     ).transitions
     assert data.states[:, 0].tolist() == pytest.approx([np.pi, -np.pi / 2])
     assert data.rewards.tolist() == pytest.approx([np.pi, -np.pi / 2])
-    with pytest.raises(ValueError, match=r"'sped', which is no column .did you mean 'speed'"):
+    with pytest.raises(ValueError, match=r"'sped', which is not a column .did you mean 'speed'"):
         read(path, state=["sped"])
     with pytest.raises(ValueError, match="state: is not given and no column is called state_0"):
         pf.read_log(path)

@@ -141,7 +141,10 @@ def _even(source: str, table: dict[str, Array]) -> tuple[dict[str, Array], bool]
     short = {name for name, n in lengths.items() if n == most - 1}
     if short and all(n >= most - 1 for n in lengths.values()):
         if any(not name.startswith("state_") for name in lengths.keys() - short):
-            raise ValueError(f"{source}: has arrays of {most} and {most - 1} rows ({', '.join(sorted(lengths))})")
+            raise ValueError(
+                f"{source}: has arrays of {most} and {most - 1} rows ({', '.join(sorted(lengths))}); "
+                "only states may have one row more"
+            )
         return {name: _longer(name, column) if name in short else column for name, column in table.items()}, True
     if len(set(lengths.values())) > 1:
         shown = ", ".join(f"{name} {n}" for name, n in lengths.items())

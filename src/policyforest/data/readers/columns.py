@@ -85,7 +85,7 @@ def columns_given(columns: Columns | None, names: ColumnNames) -> Columns:
         raise TypeError(f"columns: is {columns!r}, must be Columns(state=…, action=…, …)")
     for name, value in names.items():
         if value is not None:
-            raise ValueError(f"{name}: is {value!r}, must be a field of `columns`, which is given too")
+            raise ValueError(f"{name}: is {value!r}, must be set as a field of `columns`, which is also given")
     return columns
 
 

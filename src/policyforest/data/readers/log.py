@@ -183,7 +183,9 @@ def _saved(files: list[tuple[str, str]], wanted: Columns) -> Log:
     wanted = replace(wanted, reward=None, terminal=None)  # formulas for these are judged on the samples
     others = [name for name, kind in files if kind != "transitions"]
     if others:
-        raise ValueError(f"path: {others[0]} is a log and {files[0][0]} holds transitions, must be of one kind")
+        raise ValueError(
+            f"path: {others[0]} is a log and {files[0][0]} holds transitions, all files must be of one kind"
+        )
     if wanted != Columns():
         raise ValueError(
             f"{files[0][0]}: holds transitions, whose columns are known; state, action, … must be left out, "

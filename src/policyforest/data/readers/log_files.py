@@ -36,7 +36,7 @@ def log_files(path: PathLike | Iterable[PathLike], format: str | None) -> list[t
             continue
         found = [one] if os.path.exists(one) else sorted(glob.glob(one, recursive=True))
         if not found:
-            raise FileNotFoundError(f"path: is {one!r}, must be a file, a folder or a pattern that matches some")
+            raise FileNotFoundError(f"path: is {one!r}, must be a file, a folder or a pattern that matches files")
         for name in found:
             files += [(file, format or _format(file)) for file in _opened(name)]
     if not files:

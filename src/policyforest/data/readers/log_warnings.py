@@ -47,7 +47,7 @@ def _malformed(log: LogContents) -> Iterator[Advice]:
         yield Advice(
             "duplicates",
             f"{repeated:,} rows repeat the row before them",
-            "they were left out; see whether the logger writes twice",
+            "they were left out; check whether the logger writes rows twice",
         )
 
 
@@ -55,7 +55,7 @@ def _rows_as_they_are(log: LogContents) -> Iterator[Advice]:
     if any(part.rows.interleaved for part in log.parts):
         yield Advice(
             "interleaved",
-            "episodes come back after other ones, so each was cut into pieces",
+            "rows of different episodes alternate, so each episode was cut into pieces",
             "sort the rows by episode and time",
         )
     whole_file = (
@@ -78,13 +78,13 @@ def _times(log: LogContents) -> Iterator[Advice]:
         yield Advice(
             "time-unit",
             f"rows are {period:g} s apart, which is slow for a controller",
-            "say --time-unit 0.001 if times are in milliseconds (1e-6, 1e-9: micro- and nanoseconds)",
+            "use --time-unit 0.001 if times are in milliseconds (1e-6, 1e-9: micro- and nanoseconds)",
         )
     if jitter > JITTER_SHARE * period and log.settings.period is None:
         yield Advice(
             "jitter",
             f"the time between rows varies by {jitter:.3g} s around {period:.3g} s",
-            f"bring the rows to one control period, --period {float(f'{period:.2g}'):g}",
+            f"resample the rows to one control period, --period {float(f'{period:.2g}'):g}",
         )
 
 
@@ -101,7 +101,7 @@ def _constants(log: LogContents) -> Iterator[Advice]:
             yield Advice(
                 "discrete-action",
                 f"action {column.name} takes only {len(values)} values",
-                "what lies between them is unknown; record others, or use --method fqi-discrete",
+                "the effect of actions between them is unknown; record others, or use --method fqi-discrete",
             )
     for d, column in enumerate(log.columns.state):
         if np.ptp(log.states[:, d]) == 0:
@@ -141,7 +141,7 @@ def _bounds(log: LogContents) -> Iterator[Advice]:
         yield Advice(
             "action-bounds",
             f"the limits of the actions were read off the log: {ranges}",
-            "give the actuator's own if they differ, --bounds name=low:high",
+            "give the limits of the actuator if they differ, --bounds name=low:high",
         )
 
 
@@ -151,7 +151,7 @@ def _ends(log: LogContents) -> Iterator[Advice]:
         yield Advice(
             "time-limit",
             f"all {int(log.ended.sum())} terminal episodes end after {limit} steps, which looks like a time limit",
-            "a time limit is no terminal state: give the column as --truncated in place of --terminal",
+            "a time limit is not a terminal state: give the column as --truncated instead of --terminal",
         )
     elif "terminal" in log.columns.guessed and str(getattr(log.columns.terminal, "source", "")).lower() in (
         "done",
@@ -160,24 +160,22 @@ def _ends(log: LogContents) -> Iterator[Advice]:
         yield Advice(
             "done",
             "the column 'done' was taken for terminal states; it often marks time limits too",
-            "say --terminal and --truncated yourself",
+            "name the columns with --terminal and --truncated",
         )
     if log.columns.terminal is None and log.columns.truncated is None:
         yield Advice(
             "no-terminal",
             "no column marks the states that end the task",
-            "fine for a task without an end; else name one (--terminal), or write a formula: --terminal 'abs(x) > 1'",
+            "fine for a task without an end; otherwise name a column, or write a formula: --terminal 'abs(x) > 1'",
         )
     elif log.columns.terminal is not None and not log.terminals.any():
-        yield Advice(
-            "never-terminal", "no sample is terminal", "check that the flag means what you think, if some should be"
-        )
+        yield Advice("never-terminal", "no sample is terminal", "if some samples should be, check what the flag means")
     elif log.columns.terminal_marks == "step" and not isinstance(log.columns.terminal, Expression):
         at_ends = log.actions[log.terminals]
         if len(at_ends) >= 3 and not at_ends.any() and np.count_nonzero(~log.actions.any(axis=1)) == len(at_ends):
             yield Advice(
                 "terminal-state",
-                "the actions of all terminal rows are 0, and of no others",
+                "the actions are 0 in all terminal rows, and in no other rows",
                 "if the flag is in the row of the final state, not of the last step, use --terminal-marks state",
             )
 
@@ -194,13 +192,13 @@ def _angles(log: LogContents) -> Iterator[Advice]:
             yield Advice(
                 "degrees",
                 f"state {column.name} goes from {low:.4g} to {high:.4g}, which looks like degrees",
-                f"say --degrees {column.name} to turn it into radians",
+                f"use --degrees {column.name} to convert it to radians",
             )
         elif column.name not in log.settings.angles and high - low > np.pi and np.any(np.abs(jump - 2 * np.pi) < 0.8):
             yield Advice(
                 "angle",
                 f"state {column.name} jumps by a whole turn between rows",
-                f"say --angle {column.name}, so that both ends are the same place",
+                f"use --angle {column.name}, so that both ends are the same place",
             )
 
 
@@ -213,5 +211,5 @@ def _rewards(log: LogContents) -> Iterator[Advice]:
         yield Advice(
             "constant-reward",
             f"the reward is {log.rewards[0]:g} in every sample",
-            "nothing can be preferred; check the column or the formula",
+            "no action can be better than another; check the column or the formula",
         )

@@ -61,7 +61,7 @@ def recorded_problem(path: Path) -> RecordedProblem | None:
                 content = json.loads(reader.deserialize(raw, connection.msgtype).data)
                 return _problem(content, rewards > 0)
     except (LookupError, TypeError, ValueError) as error:
-        raise ValueError(f"{path}: {TOPIC_PREFIX}/problem is not what a recording holds ({error})") from error
+        raise ValueError(f"{path}: {TOPIC_PREFIX}/problem is not the metadata of a recording ({error})") from error
     except Exception as error:  # whatever rosbags, SQLite or MCAP make of a damaged file
         raise ValueError(f"{path}: is not a bag that can be read ({error})") from error
     return None

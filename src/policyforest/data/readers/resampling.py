@@ -57,7 +57,10 @@ def ticks_between(first: float, last: float, period: float, most: int = 10**8) -
     """first, first + period, … up to last, with a tolerance for rounding."""
     count = int(np.floor((last - first) / period + 1e-6)) + 1
     if count > most:
-        raise ValueError(f"period: is {period} s for {last - first:g} s of log, {count:,} steps are too many")
+        raise ValueError(
+            f"period: is {period} s for {last - first:g} s of log, which gives {count:,} steps, must give at most "
+            f"{most:,}"
+        )
     ticks: Floats = first + period * np.arange(count, dtype=np.float64)
     return ticks
 

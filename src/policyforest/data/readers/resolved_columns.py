@@ -153,7 +153,9 @@ class _Found:
                 if name not in self.present:
                     states = ", ".join(NEXT + c.name for c in columns.state)
                     message = f"there are {_list([*named, *self.present])}, and {states} of the row after"
-                    raise ValueError(f"{role}: is {formula.text!r} and names {name!r}, which is no column; {message}")
+                    raise ValueError(
+                        f"{role}: is {formula.text!r} and names {name!r}, which is not a column; {message}"
+                    )
                 extra[name] = Column(name, name)
         return tuple(extra.values())
 
@@ -168,7 +170,9 @@ class _Found:
         if source not in self.present:
             near = difflib.get_close_matches(source, self.present, 1)
             hint = f" (did you mean {near[0]!r}?)" if near else ""
-            raise ValueError(f"{role}: is {source!r}, which is no column{hint}; there are {_list(self.present)}")
+            raise ValueError(
+                f"{role}: is {source!r}, which is not a column{hint}; the columns are {_list(self.present)}"
+            )
         return Column(name, source)
 
 
@@ -176,7 +180,7 @@ def _require_distinct(columns: Iterable[Column]) -> None:
     seen: set[str] = set()
     for column in columns:
         if column.name in seen:
-            raise ValueError(f"state, action: {column.name!r} is named twice, must be one of them")
+            raise ValueError(f"state, action: {column.name!r} is named twice, must be either a state or an action")
         seen.add(column.name)
 
 

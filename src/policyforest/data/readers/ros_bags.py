@@ -51,7 +51,7 @@ class _Field:
         for name in self.path:
             if not hasattr(value, name):
                 known = ", ".join(n for n in getattr(value, "__dataclass_fields__", {}) if not n.startswith("__"))
-                raise _SourceError(f"{self.topic} has no field {'.'.join(self.path)!r} ({name} is none of {known})")
+                raise _SourceError(f"{self.topic} has no field {'.'.join(self.path)!r} ({name} is not one of {known})")
             value = getattr(value, name)
         if self.index is not None:
             value = value[self._position(message)]
@@ -105,7 +105,7 @@ def _sources(wanted: Columns) -> list[str]:
             "state, action: must name topics and fields, such as '/joint_states.position[0]' and '/cmd.data'"
         )
     if wanted.next_state or wanted.time:
-        raise ValueError("next_state, time: must be left out with a bag, whose messages have times of their own")
+        raise ValueError("next_state, time: must be left out with a bag, whose messages have their own times")
     sources = [text.partition("=")[2] or text for text in texts]
     for source in sources[: len(wanted.state) + len(wanted.action)]:
         _field(source)

@@ -79,7 +79,7 @@ class NativeProblem(gym.Env[Any, Any]):
         super().reset(seed=seed)
         unknown = set(options or {}) - {"state"}
         if unknown:
-            raise ValueError(f"options: is {sorted(unknown)}, must have no key but 'state'")
+            raise ValueError(f"options: is {sorted(unknown)}, must have no key other than 'state'")
         self._state = self._checked_state(options["state"]) if options else self.draw_start(self.np_random)
         self._ended = False
         if self.render_mode == "human":

@@ -85,7 +85,7 @@ def _require_plain_splits(decision: NDArray[np.int64]) -> None:
     if np.any(decision & _CATEGORICAL_BIT):
         raise ValueError("model: LightGBM's categorical splits are not supported; all features must be numerical")
     if np.any(decision & _MISSING_TYPE_BITS == _MISSING_IS_ZERO):
-        raise ValueError("model: LightGBM's zero_as_missing=True is not supported; zero must be a number like others")
+        raise ValueError("model: LightGBM's zero_as_missing=True is not supported; zero must be an ordinary number")
 
 
 def _threshold(threshold: NDArray[np.float64]) -> NDArray[np.float64]:

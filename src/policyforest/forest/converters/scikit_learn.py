@@ -34,10 +34,12 @@ def source_trees(model: Any) -> tuple[list[SourceTree], int]:
     }
     reader = next((reader for kind, reader in readers.items() if isinstance(model, kind)), None)
     if reader is None:
-        raise TypeError(f"model: {name} is not supported; of scikit-learn it must be one of {SUPPORTED}")
+        raise TypeError(f"model: {name} is not supported; a model of scikit-learn must be one of {SUPPORTED}")
     _require_fitted(model)
     if getattr(model, "n_outputs_", 1) != 1:
-        raise ValueError(f"model: this {name} has {model.n_outputs_} outputs; a Forest has one, fit one each")
+        raise ValueError(
+            f"model: this {name} has {model.n_outputs_} outputs; a Forest has one, so fit one model per output"
+        )
     return reader(model), int(model.n_features_in_)
 
 

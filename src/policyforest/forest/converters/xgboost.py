@@ -53,7 +53,9 @@ def _require_plain_regression(learner: dict[str, Any]) -> None:
         )
     targets = int(learner["learner_model_param"].get("num_target", "1"))
     if targets != 1:
-        raise ValueError(f"model: this XGBoost model has {targets} outputs; a Forest has one, fit one each")
+        raise ValueError(
+            f"model: this XGBoost model has {targets} outputs; a Forest has one, so fit one model per output"
+        )
 
 
 def _n_trees(model: Any, forest: dict[str, Any]) -> int:

@@ -81,7 +81,7 @@ class Ray(Executor):
 
     def _require_open(self) -> None:
         if not self._open:
-            raise RuntimeError("executor: is closed, must be a new one")
+            raise RuntimeError("executor: is closed; create a new one")
 
     def _count_workers(self) -> int:
         """A task runs on one node: what is left over on several does not add up."""
@@ -157,9 +157,11 @@ def _require_the_same(ray: Any, address: str | None, options: dict[str, Any]) ->
     """A process is in one cluster at a time."""
     here = str(ray.get_runtime_context().gcs_address)
     if address not in (None, "auto") and _place(str(address)) != _place(here):
-        raise ValueError(f"address: is {address!r}, must be {here!r} or None: this process is in that cluster already")
+        raise ValueError(f"address: is {address!r}, must be {here!r} or None: this process is already in that cluster")
     if options:
-        raise ValueError(f"{next(iter(options))}: is given, must not be: this process is in the cluster {here} already")
+        raise ValueError(
+            f"{next(iter(options))}: is given, must be left out: this process is already in the cluster {here}"
+        )
 
 
 def _place(address: str) -> tuple[str, str]:
@@ -182,7 +184,7 @@ def _connect(ray: Any, address: str | None, options: dict[str, Any]) -> None:
     try:
         ray.init(**{"address": address, "log_to_driver": False} | options)
     except (ConnectionError, RuntimeError, TimeoutError, ValueError) as error:
-        raise ConnectionError(f"address: is {address!r}, no Ray cluster can be entered there ({error})") from error
+        raise ConnectionError(f"address: is {address!r}, cannot connect to a Ray cluster there ({error})") from error
 
 
 def _require_answer(address: str | None) -> None:
@@ -191,7 +193,9 @@ def _require_answer(address: str | None) -> None:
     if not colon:
         return
     if "//" in host:
-        raise ValueError(f"address: is {address!r}, must be host:port of the head, from a machine of the cluster")
+        raise ValueError(
+            f"address: is {address!r}, must be host:port of the head; run this on a machine of the cluster"
+        )
     try:
         socket.create_connection((host, int(port)), ANSWER_SECONDS).close()
     except (OSError, ValueError, OverflowError) as error:
@@ -225,6 +229,10 @@ def _require_this_version(ray: Any) -> None:
         try:
             found = ray.get(reference, timeout=WORKER_SECONDS)
         except ray.exceptions.GetTimeoutError:
-            raise ConnectionError(f"executor: node {where} has started no worker in {WORKER_SECONDS:g} s") from None
+            raise ConnectionError(
+                f"executor: node {where} has not started a worker within {WORKER_SECONDS:g} s"
+            ) from None
         if found != __version__:
-            raise ValueError(f"executor: node {where} has policyforest {found}, must have {__version__} as here")
+            raise ValueError(
+                f"executor: node {where} has policyforest {found}, must have {__version__}, as this process has"
+            )

@@ -47,7 +47,7 @@ def _starts(data: Transitions, fold: NDArray[np.int64], n_steps: int) -> NDArray
     starts = np.flatnonzero(place + n_steps <= length[run])
     if len(starts) == 0:
         longest = f"the longest stretch that can be held out has {int(length.max(initial=0))}"
-        raise ValueError(f"n_steps: is {n_steps}, must be at most the number of steps in a row; {longest}")
+        raise ValueError(f"n_steps: is {n_steps}, must be at most the number of consecutive steps; {longest}")
     return starts
 
 

@@ -126,7 +126,8 @@ class GridPlanning:
             n, m = model.transitions.states.shape[1], model.transitions.actions.shape[1]
             raise ValueError(
                 f"model: has {n} dimensions of state and {m} of action, must have at most {max(FINE.states)} of state, "
-                f"{max(FINE.actions)} of action and {DIMENSIONS} in all, none computed from others or a late command"
+                f"{max(FINE.actions)} of action and {DIMENSIONS} in all, none of them computed from others or a "
+                "late command"
             )
         shared = ModelRollouts(model, self.discount, self.n_members, self.n_jobs) if rollouts is None else rollouts
         steps = [_rolled(shared, b) for b in range(self.n_members)]

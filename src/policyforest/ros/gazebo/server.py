@@ -76,7 +76,7 @@ class Server:
         """Starts a master (unless there is one on that port) and the simulator; returns the master's address."""
         require_root()
         if "gzserver" in self.running():
-            raise ValueError(f"gazebo: runs already in {self._installation.folder}; stop it first")
+            raise ValueError(f"gazebo: is already running in {self._installation.folder}; stop it first")
         if not self._installation.ready:
             folder = self._installation.folder
             raise FileNotFoundError(

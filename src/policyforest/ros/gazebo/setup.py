@@ -168,7 +168,7 @@ def debian_mirror() -> str:
     rows = [line.split() for line in found.splitlines()]
     mirrors = [row[2] for row in rows if len(row) == 3 and row[0] == "Debian" and "-" not in row[1]]
     if not mirrors:
-        raise ValueError("--mirror: apt knows no mirror of Debian, one must be given")
+        raise ValueError("--mirror: is missing, must be given because apt knows no mirror of Debian")
     return mirrors[0]
 
 
