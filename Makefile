@@ -114,8 +114,8 @@ $(VENV)/.created:
 	$(PYTHON) -m venv $(VENV)
 	touch $@
 
-$(VENV)/.build-tools: $(VENV)/.created
-	$(BIN)/pip install -q "scikit-build-core>=0.10" "setuptools-scm>=8" build "nanobind>=3.1" "numpy>=2.0" "cmake>=3.18" ninja
+$(VENV)/.build-tools: $(VENV)/.created pyproject.toml
+	$(BIN)/pip install -q "scikit-build-core>=0.10" "setuptools-scm>=8" "hatch-fancy-pypi-readme>=24.1" build "nanobind>=3.1" "numpy>=2.0" "cmake>=3.18" ninja
 	touch $@
 
 $(VENV)/.installed: $(VENV)/.build-tools pyproject.toml $(CORE)

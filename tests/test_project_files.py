@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 import tomllib
-from importlib.metadata import version
+from importlib.metadata import metadata, version
 from pathlib import Path
 
 import pytest
@@ -21,9 +21,22 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 
 def test_the_version_is_decided_by_tags_alone() -> None:
-    assert PROJECT["project"]["dynamic"] == ["version"]
+    assert "version" in PROJECT["project"]["dynamic"]
     assert "version" not in PROJECT["project"]
     assert pf.__version__ == version("policyforest")
+
+
+def test_pictures_and_links_of_the_readme_work_on_a_package_index() -> None:
+    shown = str(metadata("policyforest").get_payload())
+    targets = re.findall(r"\]\(([^)#]+)\)", shown)
+    assert "# PolicyForest" in shown
+    assert len(targets) > 30
+    assert all(target.startswith("https://") for target in targets)
+    pictures = [target for target in targets if target.endswith((".gif", ".png"))]
+    for address in pictures:
+        assert (ROOT / address.split("/main/")[1]).is_file(), address
+        assert "/raw." in address or "//raw." in address
+    assert pictures
 
 
 def test_the_project_has_addresses_and_classifiers_for_each_python() -> None:
