@@ -21,7 +21,7 @@ from policyforest.cli.ros_arguments import OnceWithRosArguments, require_ros2, r
 
 ros = typer.Typer(
     name="ros",
-    help="Run policies on a robot over ROS, learn on the robot, read recordings.",
+    help="Run and learn policies on a robot over ROS, and read recordings.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )

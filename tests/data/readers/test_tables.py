@@ -194,7 +194,7 @@ def test_several_files_and_patterns_are_joined_and_each_begins_an_episode(tmp_pa
         (b"x,x,u\n1,2,3\n", "twice"),
         (b"x,v,u,reward\n", "has no samples"),
         (b"x,v,u,reward\n1,2,3,4\n", "has no samples"),
-        (b"\xff\x00,v\n", "no column"),
+        (b"\xff\x00,v\n", "not a column"),
         (b"x,v,u,reward\n" + b"\x00" * 50 + b"\n1,2,3,4\n", "malformed"),
         (b'x,v,u,reward\n1,2,3,4\n"' + b"9" * 200_000 + b"\n", "malformed"),
     ],
