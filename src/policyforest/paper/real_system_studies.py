@@ -1,7 +1,7 @@
 """Real systems: commands that act late, speeds that are not measured, a controller that is there, known rewards, C.
 
 What a cell of each study computes. Seeds begin at 2000: no setting was chosen on them. With late commands they begin at
-8000: cells of seeds from 4000 on had been computed when the learner for late commands was changed, which was chosen on
+9000: cells of seeds from 4000 on had been computed when the learner for late commands was changed, which was chosen on
 seeds below 400.
 """
 
@@ -37,7 +37,7 @@ from policyforest.paper.studies import Study
 from policyforest.policy.baseline import NoisyBaseline, as_baseline
 from policyforest.policy.policy import Policy
 
-FIRST_SEED, FIRST_LATE_SEED = 2_000, 8_000
+FIRST_SEED, FIRST_LATE_SEED = 2_000, 9_000
 PENDULUM, DISCOUNT = "policyforest/InvertedPendulum6kg-v0", 0.95
 EPISODES = 10
 """Episodes of an evaluation"""
