@@ -49,7 +49,7 @@ def test_a_wrong_configuration_is_named(tmp_path, policy):
 
 def test_a_policy_of_another_robot_is_refused(tmp_path):
     forest_policy(n_actions=2).save(tmp_path / "two.pforest")
-    assert "the policy 2" in refused(run("ros", "run", tmp_path / "two.pforest", "--config", EXAMPLE))
+    assert "the policy has 2" in refused(run("ros", "run", tmp_path / "two.pforest", "--config", EXAMPLE))
 
 
 def test_exploring_needs_to_know_what_an_episode_is(tmp_path):
