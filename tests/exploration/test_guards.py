@@ -85,7 +85,7 @@ def test_a_run_with_a_guard_is_resumed_with_the_same_one_only(tmp_path):
 
 
 def test_a_guard_that_does_not_fit_and_options_without_an_environment_are_refused():
-    with pytest.raises(ValueError, match="guard: its controller observes 2 numbers, must observe the 3 numbers of the state"):
+    with pytest.raises(ValueError, match="controller observes 2 numbers, must observe the 3 numbers of the state"):
         pf.DisagreementExploration(gym.make("Pendulum-v1"), guard=guard())
     with pytest.raises(ValueError, match="guard: its controller observes omega, which must be among the channels"):
         pf.DisagreementExploration(gym.make(PENDULUM), guard=guard(), channels=["theta"], history=2)
