@@ -84,15 +84,18 @@ def test_the_self_test_runs_steps_too_and_fails_on_a_change(tmp_path):
     assert subprocess.run(["make", "-C", tmp_path, "test"], capture_output=True, check=False).returncode != 0
 
 
-def test_a_step_before_the_first_reset_resets(tmp_path):
+def test_a_step_before_the_first_reset_is_idle_and_remembers_nothing(tmp_path):
     import ctypes
 
-    policy = example(history=2, idle=0.5)
+    policy = example(derive=["f = ema(x, 0.5)"], max_rate=0.2, idle=0.5)  # a reset alone would let it act at once
     policy.export_c(tmp_path)
     compiled = HostPolicy(tmp_path)
     action = (ctypes.c_double * 1)()
-    compiled._loaded["policy_step"]((ctypes.c_double * 2)(0.1, 0.1), action)
-    assert action[0] == 0.5
+    for _ in range(3):
+        compiled._loaded["policy_step"]((ctypes.c_double * 2)(0.9, 0.9), action)
+        assert action[0] == 0.5
+    rows = measured_rows(policy, 50, np.random.default_rng(1))
+    assert compiled.step_many(rows).tobytes() == python_run(policy.controller(), rows).tobytes()
 
 
 def test_a_rate_below_the_resolution_of_int16_is_refused(tmp_path):

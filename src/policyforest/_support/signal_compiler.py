@@ -126,7 +126,8 @@ class _Compiler:
         if isinstance(node, ast.Name):
             if node.id == "dt":
                 if self.period is None:
-                    raise ValueError(f"{where}: names dt, but the control period is not known; give it as period")
+                    given = "give it as period (dt of a log, --dt)"
+                    raise ValueError(f"{where}: names dt, but the control period is not known; {given}")
                 return self.period
             if node.id in CONSTANTS:
                 return CONSTANTS[node.id]

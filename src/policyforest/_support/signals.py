@@ -208,8 +208,11 @@ class Signals:
         return found
 
     def settings(self) -> dict[str, Any]:
-        """Plain data for files."""
-        return asdict(self)
+        """Plain data for files, which hold no infinite numbers: a rate without a limit is the text "inf"."""
+        content = asdict(self)
+        rates = content["actuators"]["max_rate"]
+        content["actuators"]["max_rate"] = tuple("inf" if rate == np.inf else rate for rate in rates)
+        return content
 
     @classmethod
     def from_settings(cls, content: Any) -> Signals:
@@ -223,6 +226,8 @@ class Signals:
             raise ValueError("signals: its actuators must have max_rate, dead_zone and quantum")
         for name in ("measured", "actions", "channels"):
             _require_all(name, given[name], str)
+        if isinstance(limits["max_rate"], tuple):
+            limits["max_rate"] = tuple(np.inf if rate == "inf" else rate for rate in limits["max_rate"])
         given["actuators"] = Actuators(**{k: _require_all(k, v, float) for k, v in limits.items()})
         _require_all("idle", given["idle"], float)
         for name, kinds in (("derived", (str, str)), ("periodic", (str, float, float))):

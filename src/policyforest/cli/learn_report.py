@@ -26,6 +26,8 @@ def learning_report(learned: Learned, transitions: Transitions, output: Path, co
         "episodes": transitions.n_episodes,
         "terminal": int(transitions.terminals.sum()),
         "lost": transitions.n_lost,
+        "delay": transitions.plant.delay,
+        "delay_search": None if transitions.delay_search is None else asdict(transitions.delay_search),
         "state": list(transitions.plant.state_names),
         "discount": policy.info.settings.get("discount"),
         "collect_seconds": collect_seconds,

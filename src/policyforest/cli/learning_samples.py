@@ -74,7 +74,7 @@ def take_samples(
     """The samples that were asked for, and where they come from."""
     if options.data:
         _refuse_with_data(options)
-        return _read(options.data, reading | signals.history_only(), quiet)
+        return _read(options.data, reading | signals.of_log(), quiet)
     reading = dict(reading)
     known = {name: reading.pop(name, None) for name in ("reward", "terminal")}
     _refuse_without_data(reading)
@@ -91,6 +91,8 @@ def take_samples(
             data, origin = _draw_uniformly(environment, options, seed)
         else:
             data, origin = _play_episodes(environment, options, signals, seed)
+            if data.delay_search is not None and not quiet:
+                note(str(data.delay_search))
         return data, origin | told
     finally:
         environment.close()

@@ -29,7 +29,10 @@ class SignalCommandOptions:
     channel: Annotated[
         list[str] | None, typer.Option(help="A measured or derived column that is part of the state; may be repeated.")
     ] = None
-    dt: Annotated[float | None, typer.Option(help="The control period in seconds, for formulas with dt.")] = None
+    dt: Annotated[
+        float | None,
+        typer.Option(help="The control period in seconds, for formulas with dt; a log with times has its own."),
+    ] = None
     max_rate: Annotated[str | None, typer.Option(help="The largest change of each action per step, 'a' or 'a,b'.")] = (
         None
     )
@@ -49,8 +52,15 @@ class SignalCommandOptions:
         ),
     ] = None
 
-    def history_only(self) -> dict[str, Any]:
+    def of_log(self) -> dict[str, Any]:
         """The arguments of `read_log`, without those that were not given."""
+        return self._history() | ({} if self.dt is None else {"dt": self.dt})
+
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of `collect`, without those that were not given."""
+        return self._history() | ({} if self.dt is None else {"period": self.dt})
+
+    def _history(self) -> dict[str, Any]:
         given: dict[str, Any] = {
             "history": self.history,
             "history_actions": self.history_actions,
@@ -65,10 +75,6 @@ class SignalCommandOptions:
             "previewed": self.previewed,
         }
         return {name: value for name, value in given.items() if value is not None}
-
-    def arguments(self) -> dict[str, Any]:
-        """The arguments of `collect`."""
-        return self.history_only() | ({} if self.dt is None else {"period": self.dt})
 
 
 def _delay(text: str) -> int | str:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from policyforest._support.arguments import one_of, whole_number
-from policyforest.data.delay import find_delay
+from policyforest.data.delay import DelaySearch, find_delay
 from policyforest.data.known_functions import known_ends, known_rewards
 from policyforest.data.plant import KnownFunction
 from policyforest.data.signal_options import SignalOptions, make_signals, with_outside_columns
@@ -43,15 +43,16 @@ def stacked(data: Transitions, options: SignalOptions, before: Before) -> Transi
         data = data._with_rows({name: getattr(data, name) for name in ROW_FIELDS}, told)
     if data.plant.signals is not None:
         raise ValueError("signals: the samples already have signals, must be samples of measurements")
-    delay = _delay(data, options, before)
+    search = _search(data, options, before)
+    delay = _delay(data, options) if search is None else search.delay
     signals = make_signals(data, options, delay)
     if signals.plain:
-        return data
+        return with_search(data, search)
     rows, lost = stacked_rows(data, signals, before)
     limits, periodic = stacked_box(data, signals)
     states, actions = signals.state_names, signals.actions
     plant = replace(data.plant, state_names=states, action_names=actions, signals=signals, delay=delay)
-    return Transitions(
+    made = Transitions(
         **rows,
         action_space=data.action_space,
         observation_space=stacked_space(limits),
@@ -61,17 +62,32 @@ def stacked(data: Transitions, options: SignalOptions, before: Before) -> Transi
         plant=plant,
         n_lost=data.n_lost + lost,
     )
+    return with_search(made, search)
 
 
-def _delay(data: Transitions, options: SignalOptions, before: Before) -> int:
+def with_search(data: Transitions, search: DelaySearch | None) -> Transitions:
+    """The same samples with the evidence for the delay that was found in them."""
+    if search is None:
+        return data
+    same = object.__new__(Transitions)
+    vars(same).update(vars(data) | {"delay_search": search})
+    return same
+
+
+def _search(data: Transitions, options: SignalOptions, before: Before) -> DelaySearch | None:
+    if options.get("delay", 0) != "auto":
+        return None
+    return find_delay(data, history=options.get("history", 1), before=before)
+
+
+def _delay(data: Transitions, options: SignalOptions) -> int:
     given = options.get("delay", 0)
-    if given != "auto":
-        delay = whole_number("delay", given, at_least=0)
-        longest = int(np.unique(data.episodes, return_counts=True)[1].max())
-        if delay >= longest:
-            raise ValueError(
-                f"delay: is {delay}, must be below {longest}, the rows of the longest episode; otherwise no "
-                "command acts"
-            )
-        return delay
-    return find_delay(data, history=options.get("history", 1), before=before).delay
+    if isinstance(given, str):
+        raise ValueError(f"delay: is {given!r}, must be a whole number or 'auto'")
+    delay = whole_number("delay", given, at_least=0)
+    longest = int(np.unique(data.episodes, return_counts=True)[1].max())
+    if delay >= longest:
+        raise ValueError(
+            f"delay: is {delay}, must be below {longest}, the rows of the longest episode; otherwise no command acts"
+        )
+    return delay

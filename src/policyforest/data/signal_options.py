@@ -59,7 +59,7 @@ class SignalOptions(HistoryOptions, total=False):
     period: float
 
 
-NAMES = (*HistoryOptions.__annotations__, *SignalOptions.__annotations__)
+NAMES = tuple(SignalOptions.__annotations__)
 
 
 def make_signals(data: Transitions, options: SignalOptions, delay: int) -> Signals:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, Unpack
+from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,9 @@ from policyforest.data.excursions import EXCURSIONS, Excursions
 from policyforest.data.plant import KnownFunction, Plant
 from policyforest.data.signal_options import SignalOptions
 from policyforest.data.stacking import Before
+
+if TYPE_CHECKING:
+    from policyforest.data.delay import DelaySearch
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -54,6 +57,7 @@ class Transitions:
     | `periodic` | | state dimension → (low, high) where it is an angle: high is low again |
     | `n_lost` | | rows that `with_signals` lost, because their history is not known |
     | `plant` | | what is known besides: names of the columns, a reward or an end as a formula |
+    | `delay_search` | | the evidence for a delay that was found (``delay="auto"``), else None; files do not keep it |
 
     Without `observation_space` the states are unbounded; without `state_limits` they are those of the space;
     without `episodes` a new one begins after a terminal sample and wherever a state is not the next state of
@@ -75,6 +79,7 @@ class Transitions:
     periodic: Periodic
     plant: Plant
     n_lost: int
+    delay_search: DelaySearch | None = None
 
     def __init__(
         self,
@@ -262,7 +267,7 @@ class Transitions:
 
     def _with_rows(self, rows: Mapping[str, Any], plant: Plant | None = None) -> Transitions:
         """Other samples of the same problem."""
-        return Transitions(
+        others = Transitions(
             **rows,
             action_space=self.action_space,
             observation_space=self.observation_space,
@@ -272,6 +277,8 @@ class Transitions:
             plant=plant or self.plant,
             n_lost=self.n_lost,
         )
+        object.__setattr__(others, "delay_search", self.delay_search)
+        return others
 
     def _living(self) -> Floats:
         return self.next_states[~self.terminals]

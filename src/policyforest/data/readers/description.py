@@ -15,6 +15,9 @@ from policyforest.data.readers.log_warnings import Advice, advice
 from policyforest.data.readers.resolved_columns import Column
 from policyforest.data.transitions import Transitions
 
+# Rows whose time steps vary by more than this part of their median do not have a control period.
+VARYING = 0.2
+
 
 class LogWarning(UserWarning):
     """A log that can be learned from, but may contain a mistake."""
@@ -63,6 +66,8 @@ class Description:
     warnings: tuple[Advice, ...]
     n_lost: int = 0
     """Samples whose history is not known"""
+    n_irregular: int = 0
+    """Rows that follow the one before by another time than the median, by more than a fifth of it"""
     delay: str | None = None
     """The evidence for a delay that was found"""
 
@@ -100,6 +105,7 @@ def describe_log(log: LogContents) -> Description:
         n_malformed=log.problems.count,
         malformed=tuple(log.problems.shown),
         warnings=advice(log) if len(log.terminals) else (),
+        n_irregular=_n_irregular(intervals),
     )
 
 
@@ -144,6 +150,13 @@ def _range(role: str, name: str, values: Floats) -> ColumnRange:
 
 def _jitter(intervals: Floats) -> float | None:
     return float(np.percentile(np.abs(intervals - np.median(intervals)), 95)) if len(intervals) else None
+
+
+def _n_irregular(intervals: Floats) -> int:
+    if not len(intervals):
+        return 0
+    period = np.median(intervals)
+    return int((np.abs(intervals - period) > VARYING * period).sum())
 
 
 def _text(column: Column | Expression | None) -> str | None:

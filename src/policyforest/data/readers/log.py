@@ -67,17 +67,19 @@ def read_log(
         action_bounds: name → (low, high), or one pair for each action; default: the extremes of the log.
         on_error: "fail" or "skip": what to do about malformed rows. They are counted and shown either way.
         format: "csv", "parquet", "numpy", "minari", "rosbag" or "transitions"; default: by the name of the file.
-        **names: The fields of `Columns`, where `columns` is not given, and `HistoryOptions` (history, delay, …).
+        **names: The fields of `Columns`, where `columns` is not given, `HistoryOptions` (history, delay, …), and `dt`:
+            seconds of a control step, for derived signals of a log without a time column.
     """
+    dt = names.pop("dt", None)
     signals = {name: names.pop(name) for name in HistoryOptions.__annotations__ if name in names}  # type: ignore[misc]
     settings = ReadingSettings(period, max_gap, time_unit, degrees, angles, on_error)
     wanted = columns_given(columns, names)
     files = log_files(path, format)
     if any(kind == "transitions" for _, kind in files):
-        return with_history(_saved(files, wanted), signals)
+        return with_history(_saved(files, wanted), signals, dt)
     problems = Problems(on_error)
     parts = _parts(files, wanted, settings, problems)
-    return with_history(_log(parts, settings, problems, action_bounds, shown_path(path)), signals)
+    return with_history(_log(parts, settings, problems, action_bounds, shown_path(path)), signals, dt)
 
 
 def _with_parameters_of(read: Callable[Parameters, Log]) -> Callable[[FullReader[Parameters]], FullReader[Parameters]]:
@@ -99,7 +101,7 @@ def read_transitions(*path: Any, **options: Any) -> Transitions:
         **options: The other parameters of `read_log`.
     """
     bound = inspect.signature(read_log).bind(*path, **options)
-    require_fields("read_transitions", bound.arguments.get("names", ()))
+    require_fields("read_transitions", set(bound.arguments.get("names", ())) - {*HistoryOptions.__annotations__, "dt"})
     log = read_log(*bound.args, **bound.kwargs)
     for warning in log.description.warnings:
         warnings.warn(str(warning), LogWarning, stacklevel=2)

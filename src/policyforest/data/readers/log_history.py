@@ -6,18 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from policyforest.data.delay import find_delay
+from policyforest._support.arguments import real_number
 from policyforest.data.readers.columns import ColumnNames
-from policyforest.data.readers.description import Description
+from policyforest.data.readers.description import VARYING, Description
+from policyforest.data.readers.log_warnings import Advice
 from policyforest.data.signal_options import HistoryOptions
 from policyforest.data.transitions import Transitions
 
-# Rows whose time steps vary by more than this part of their median do not have a control period.
-VARYING = 0.2
-
 
 class LogKeywords(ColumnNames, HistoryOptions, total=False):
-    """The keywords of `read_log`: the fields of `Columns`, and `HistoryOptions`."""
+    """The keywords of `read_log`: the fields of `Columns`, `HistoryOptions`, and `dt`: seconds of a control step, for
+    derived signals of a log without a time column."""
+
+    dt: float
 
 
 @dataclass(frozen=True)
@@ -37,21 +38,50 @@ class Log:
         return self._transitions
 
 
-def with_history(log: Log, signals: Mapping[str, Any]) -> Log:
-    """The log with the states that the options ask for."""
+def with_history(log: Log, signals: Mapping[str, Any], dt: float | None) -> Log:
+    """The log with the states that the options ask for; `dt` is the control period where rows have no times."""
+    found, options = log.description, dict(signals)
+    period = _period(found, dt)
     if not signals:
         return log
-    found, options = log.description, dict(signals)
     _require_period(found)
-    period = found.resampled_to or found.period
-    evidence = None
-    if options.get("delay") == "auto":
-        search = find_delay(log.transitions, history=options.get("history", 1))
-        options["delay"], evidence = search.delay, str(search)
     if period is not None:
         options["period"] = period
     data = log.transitions.with_signals(**options)
-    return Log(replace(found, n_lost=data.n_lost, n_samples=len(data), delay=evidence), data)
+    evidence = None if data.delay_search is None else str(data.delay_search)
+    told = (*found.warnings, *_irregular(found))
+    return Log(replace(found, n_lost=data.n_lost, n_samples=len(data), delay=evidence, warnings=told), data)
+
+
+def _period(found: Description, dt: float | None) -> float | None:
+    """Seconds of a control step: those of the rows, or what was given where rows have no times."""
+    known = found.resampled_to or found.period
+    if dt is None:
+        return known
+    if not real_number("dt", dt, at_least=0.0) > 0.0:
+        raise ValueError(f"dt: is {dt:g}, must be above 0")
+    if known is not None and abs(dt - known) > VARYING * known:
+        raise ValueError(f"dt: is {dt:g}, must be left out or agree with the {known:.3g} s between rows")
+    return float(dt)
+
+
+def _irregular(found: Description) -> tuple[Advice, ...]:
+    """What to do about a few rows that come too late or too early; many of them are refused."""
+    if not found.n_irregular or found.resampled_to is not None:
+        return ()
+    assert found.period is not None  # rows have times
+    text = (
+        f"{found.n_irregular:,} rows do not follow the row before after {found.period:.3g} s, but history, delay and "
+        "derived signals count each row as one control step"
+    )
+    period = float(f"{found.period:.2g}")
+    return (
+        Advice(
+            "irregular",
+            text,
+            f"resample (--period {period:g}), or end episodes at late rows (--max-gap {1.5 * period:g})",
+        ),
+    )
 
 
 def _require_period(found: Description) -> None:
