@@ -138,7 +138,8 @@ def test_the_pendulum_s_tree_fits_an_atmega_and_acts_in_a_millisecond(pendulum: 
     assert abs(simple - whole) <= 0.05 * abs(whole)
 
 
-def test_the_arduino_sketch_builds_with_the_arduino_core(tmp_path: Path) -> None:
+@pytest.mark.parametrize("history", [False, True])
+def test_the_arduino_sketch_builds_with_the_arduino_core(history: bool, tmp_path: Path) -> None:
     require(ATMEGA328P)
     core = ARDUINO / "cores" / "arduino"
     if not core.exists():
@@ -146,7 +147,11 @@ def test_the_arduino_sketch_builds_with_the_arduino_core(tmp_path: Path) -> None
             pytest.fail("not installed: arduino-core-avr")
         pytest.skip("not installed: arduino-core-avr")
     library = tmp_path / "pole"
-    POLICIES["periodic"]().export_c(library, "float32", name="pole")
+    policy = POLICIES["periodic"]()
+    if history:
+        n = policy.observation_space.shape[0]
+        policy = policy.with_signals(pf.Signals(("x",), ("u",), history=n, actuators=pf.Actuators(quantum=(0.01,))))
+    policy.export_c(library, "float32", name="pole")
     sketch = tmp_path / "sketch.cpp"
     text = (library / "examples" / "pole_example" / "pole_example.ino").read_text()
     sketch.write_text("#include <Arduino.h>\n" + text)

@@ -110,6 +110,21 @@ def test_a_policy_without_signals_has_no_memory_in_c(tmp_path):
     assert "_step" not in (tmp_path / "policy.c").read_text()
 
 
+def test_the_example_sketch_steps_with_what_is_measured_at_the_period_of_the_policy(tmp_path):
+    example(history=2, period=0.02).export_c(tmp_path, precision="float32")
+    sketch = (tmp_path / "examples" / "policy_example" / "policy_example.ino").read_text()
+    assert "policy_reset();" in sketch
+    assert "policy_step(observation, action);" in sketch
+    assert "observation[POLICY_MEASURED]" in sketch
+    assert "PERIOD_US = 20000UL;" in sketch
+    assert "policy_act" not in sketch
+    assert "re-entrant" not in (tmp_path / "README.md").read_text().partition("policy_reset")[0]
+    example(history=2).with_signals(None).export_c(tmp_path / "plain")
+    sketch = (tmp_path / "plain" / "examples" / "policy_example" / "policy_example.ino").read_text()
+    assert "policy_act(state, action);" in sketch
+    assert "policy_reset" not in sketch
+
+
 def test_onnx_takes_the_stacked_state(tmp_path):
     onnxruntime = pytest.importorskip("onnxruntime")
     policy = example(history=2, history_actions=1)

@@ -19,18 +19,21 @@ from policyforest.policy.policy import Policy
 # Steps of the recorded run of the self-test.
 RECORDED_STEPS = 24
 CELLS = 65_535
+# Microseconds of a control step in the example sketch, where the policy does not know its own.
+PERIOD_US = 100_000
 
 
 def signal_facts(policy: Policy, program: Program, runner: Policy | Float32Policy | QuantisedPolicy) -> dict[str, Any]:
     """What the templates say of signals; `signals` is None for a policy whose states are its measurements."""
     signals = policy.signals
     if signals is None:
-        return {"signals": None, "needs_floor": False}
+        return {"signals": None, "needs_floor": False, "period_us": PERIOD_US}
     box = np.array([[forest.action_lo, forest.action_hi] for forest in program.forests])
     lines, memory, saved, channels = _operations(signals, program)
     idle = np.clip(np.array(signals.idle or (0.0,) * len(box)), box[:, 0], box[:, 1])
     return {
         "signals": signals,
+        "period_us": PERIOD_US if signals.period is None else round(1e6 * signals.period),
         "measured_lines": [f"[{d}] {name}" for d, name in enumerate(signals.measured)],
         "signal_lines": lines,
         "signal_saved": saved,
