@@ -34,6 +34,7 @@ from policyforest.learning.comparison import CandidateValue
 from policyforest.learning.contest import PlannedPolicy
 from policyforest.learning.dynamics.dynamics_forest import DynamicsForest
 from policyforest.learning.dynamics.dynamics_model import DynamicsModel, Resampling
+from policyforest.learning.dynamics.structure import ExogenousEvidence
 from policyforest.learning.fitted_policy import FittedPolicyForest
 from policyforest.learning.fitted_q import FittedQIteration
 from policyforest.learning.improvement.gain_improvement import GainImprovement
@@ -75,6 +76,7 @@ __all__ = [
     "Equations",
     "ErrorClause",
     "Evaluation",
+    "ExogenousEvidence",
     "Explanation",
     "FittedPolicyForest",
     "FittedQIteration",

@@ -71,6 +71,19 @@ def test_actions_that_are_not_finite_or_leave_their_box_are_refused(law, message
         baseline(law).act([0.1, 0.0])
 
 
+def test_a_pid_law_with_an_integral_is_a_formula_in_its_incremental_form():
+    data = pf.collect(PENDULUM, episodes=6, seed=0, history=3, history_actions=1)
+    spaces = (data.observation_space, data.action_space, data.plant.state_names, data.plant.action_names)
+    increments = "50*(theta - theta_1) + 2*theta + 9*(theta - 2*theta_1 + theta_2)"
+    law = pf.as_baseline(f"u = clip(u_1 + {increments}, -50, 50)", *spaces).with_signals(data.plant.signals)
+    controller = law.controller()
+    controller.reset()
+    angles = [0.0, 0.0, 0.01, 0.03, 0.02]  # an error that begins when the history is full
+    sent = [float(controller.step([angle, 0.0])[0]) for angle in angles]
+    wanted = [50 * e + 2 * sum(angles[: t + 1]) + 9 * (e - angles[t - 1]) for t, e in enumerate(angles)]
+    assert sent[2:] == pytest.approx(wanted[2:])
+
+
 def test_exploring_around_a_baseline_is_bounded_and_stops_outside_of_the_safe_box():
     law, box = baseline(WEAK), np.array([[-0.1, 0.1], [-np.inf, np.inf]])
     noisy = pf.NoisyBaseline(law, (5.0,), box, seed=0)

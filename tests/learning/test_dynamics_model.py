@@ -19,6 +19,10 @@ def test_a_set_point_is_found_and_vetoes_nothing():
     data = set_point()
     model = fitted(data)
     assert model.exogenous == (1,)
+    (evidence,) = model.exogenous_evidence
+    assert (evidence.dimension, evidence.found) == (1, True)
+    assert evidence.score == model.state_scores[1]
+    assert str(evidence).startswith(f"{data.plant.state_names[1]}: exogenous (R² ")
     assert model.state_scores[0] > 0.999
     assert model.state_scores[1] < 0.5
     assert model.is_good
@@ -39,6 +43,7 @@ def test_what_is_declared_exogenous_is_drawn():
     assert str(model.choices[0].kind) == "none"
     assert fitted(set_point(), exogenous=()).exogenous == ()
     assert not fitted(set_point(), exogenous=()).is_good
+    assert fitted(set_point(), exogenous=()).exogenous_evidence == ()
 
 
 @pytest.mark.parametrize("bad", [2, -1])

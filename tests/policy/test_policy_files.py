@@ -96,7 +96,7 @@ def test_a_failed_save_leaves_the_old_file(tmp_path):
 
 
 def test_only_policies_can_be_saved(tmp_path):
-    with pytest.raises(TypeError, match="policy: is a int, must be of one of the kinds forest, greedy"):
+    with pytest.raises(TypeError, match="policy: is a int, must be of one of the kinds forest, greedy, baseline"):
         policy_files.save_policy(3, tmp_path / "a.pforest")
 
 

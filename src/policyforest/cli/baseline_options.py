@@ -1,10 +1,10 @@
-"""The options for a controller that is already there; `explore` starts from it."""
+"""The options for a controller that is already there: `explore` starts from it, and results are compared with it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import numpy as np
 import typer
@@ -12,9 +12,33 @@ import typer
 from policyforest._support.arguments import Floats
 from policyforest._support.signals import numbers_per_action
 from policyforest.cli.signal_options import numbers
+from policyforest.data.signal_options import SignalOptions
+from policyforest.data.transitions import Transitions
+from policyforest.environments.episodes import Environment
+from policyforest.environments.signal_task import SignalTask
 from policyforest.exploration import Problem
+from policyforest.exploration.guards import StackedGuard
+from policyforest.learning.offline_comparison import compare_offline
 from policyforest.policy.baseline import NoisyBaseline, as_baseline
 from policyforest.policy.policy_files import SUFFIX, load
+
+FOLDS = 4
+
+
+def read_baseline(text: str) -> Any:
+    """The policy of a file, or the formula itself."""
+    return load(Path(text)) if text.endswith(SUFFIX) else text
+
+
+def compared(new: Any, baseline: Any, data: Transitions, discount: float, n_jobs: int) -> dict[str, Any]:
+    """What the samples say of a new policy and the controller that was there: no policy is offered without it."""
+    if baseline is None:
+        return {"compared": None}
+    if data.n_episodes < 2 * FOLDS:
+        reason = f"{data.n_episodes} episodes are too few to hold some of them out, which needs {2 * FOLDS}"
+        return {"compared": {"statement": "not shown to be better", "text": f"not shown to be better: {reason}"}}
+    found = compare_offline(new, baseline, data, discount=discount, folds=FOLDS, n_jobs=n_jobs)
+    return {"compared": asdict(found) | {"text": str(found)}}
 
 
 @dataclass(frozen=True)
@@ -33,6 +57,30 @@ class BaselineOptions:
         typer.Option(help="States in which noise is allowed, name=low:high; may be repeated.  [default: all]"),
     ] = None
 
+    def prepared(
+        self, env: Environment, signals: SignalOptions, seed: int
+    ) -> tuple[Environment, SignalOptions, NoisyBaseline | None]:
+        """The environment, the options of it that are left to the agent, and the guard.
+
+        A controller that needs more than what is measured (derived signals, past rows) acts on the states that the
+        options make; then nothing is left."""
+        try:
+            return env, signals, self.guard(Problem.of_env(env), seed)
+        except ValueError:
+            if self.baseline is None or self.noise is None or not signals:
+                raise
+        stacked = SignalTask(env, probe=self._probe(env, signals, seed), **signals)
+        return stacked, {}, self.guard(Problem.of_env(stacked), seed)
+
+    def _probe(self, env: Environment, signals: SignalOptions, seed: int) -> StackedGuard | None:
+        """What acts while a delay is looked for: the states hold no pending commands yet."""
+        now = cast("SignalOptions", {name: value for name, value in signals.items() if name != "delay"})
+        stacked = SignalTask(env, **now)
+        guard = self.guard(Problem.of_env(stacked), seed) if signals.get("delay") == "auto" else None
+        if guard is None or stacked.plant.signals is None:
+            return None
+        return StackedGuard(guard, stacked.plant.signals)
+
     def guard(self, problem: Problem, seed: int) -> NoisyBaseline | None:
         """What keeps actions near the controller's; None without one."""
         if self.baseline is None:
@@ -42,7 +90,7 @@ class BaselineOptions:
         if self.noise is None:
             raise ValueError("--noise: is missing, must be given with --baseline (the largest change of its actions)")
         plant = problem.plant.named(problem.observation_space.shape[0], problem.action_space.shape[0])
-        given: Any = load(Path(self.baseline)) if self.baseline.endswith(SUFFIX) else self.baseline
+        given = read_baseline(self.baseline)
         spaces = (problem.observation_space, problem.action_space)
         controller = as_baseline(given, *spaces, plant.state_names, plant.action_names)
         sizes = numbers_per_action("--noise", numbers("--noise", self.noise), problem.action_space.shape[0])

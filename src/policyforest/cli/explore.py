@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from policyforest._support.arguments import whole_number
-from policyforest.cli.baseline_options import BaselineOptions
+from policyforest.cli.baseline_options import BaselineOptions, compared
 from policyforest.cli.known_options import KnownOptions
 from policyforest.cli.option_groups import with_option_groups
 from policyforest.cli.output import (
@@ -28,6 +28,7 @@ from policyforest.cli.output import (
 )
 from policyforest.cli.problem_argument import PROBLEM_HELP, open_environment
 from policyforest.cli.signal_options import SignalCommandOptions
+from policyforest.data.signal_options import SignalOptions
 from policyforest.environments.episodes import Environment
 from policyforest.environments.evaluation import Evaluation, evaluate
 from policyforest.environments.named_problems import named_problem
@@ -36,7 +37,6 @@ from policyforest.exploration import (
     EpisodeReport,
     ExploringAgent,
     ModelExploration,
-    Problem,
     make_agent,
     resume,
 )
@@ -122,22 +122,22 @@ def explore(
     budget = run_options.budget
     plans = run_options.agent == PLAN_AGENT  # it takes formulas itself; others see them as the problem's own
     with closing(open_environment(problem) if plans else known.applied(open_environment(problem))) as env:
-        told_to_agent = known if plans else KnownOptions()
-        guard = baseline.guard(Problem.of_env(env), seed)
-        explorer = _open(env, problem, run_options, told_to_agent, guard, signals.arguments(), seed, jobs)
-        if (found := getattr(explorer.env, "evidence", None)) is not None and not json:
-            note(str(found))
-        if explorer.n_episodes and not json:
-            note(f"{run_options.run_dir} holds {explorer.n_episodes} episodes; the run is resumed")
+        wanted = _with_stored_delay(signals.arguments(), run_options.run_dir)
+        system, left, guard = baseline.prepared(env, wanted, seed)
+        explorer = _open(system, problem, run_options, known if plans else KnownOptions(), guard, left, seed, jobs)
+        if not json:
+            _note_beginning(explorer, run_options.run_dir)
         started = time.perf_counter()
         _play(explorer, budget, tensorboard, quiet=json)
         best = _best_policy(explorer, selection, quiet=json)
         told = {"explored_by": run_options.agent, "explored_episodes": explorer.n_episodes}
         best = with_problem(best, named_problem(problem).id, **told, **known.told())
         best.save(selection.output)
+        law = None if explorer.guard is None else explorer.guard.baseline
+        offline = compared(best, law, explorer.transitions, _discount(problem, run_options), jobs)
         judged = evaluate(best, explorer.env or env, episodes=EVALUATION_EPISODES, seed=seed + 1)
     report = {"problem": best.info.problem, "agent": run_options.agent, "seed": seed}
-    report |= _report(explorer, selection.output, judged, time.perf_counter() - started)
+    report |= _report(explorer, selection.output, judged, time.perf_counter() - started) | offline
     if json:
         print_json(report)
     else:
@@ -146,12 +146,12 @@ def explore(
 
 def _open(
     env: Environment, problem: str, options: RunOptions, known: KnownOptions, guard: NoisyBaseline | None,
-    signals: dict[str, Any], seed: int, jobs: int,
+    signals: SignalOptions, seed: int, jobs: int,
 ) -> ExploringAgent:  # fmt: skip
     """A new run, or the one in `run_dir`, which must have been begun with the same settings."""
     settings: dict[str, Any] = {
         "r_max": options.r_max,
-        "discount": named_problem(problem).discount if options.discount is None else options.discount,
+        "discount": _discount(problem, options),
         "seed": seed,
         "max_steps": options.max_steps,
         "n_jobs": jobs,
@@ -162,10 +162,27 @@ def _open(
     run_dir = options.run_dir
     if run_dir is None or not (run_dir / "settings.json").is_file():
         return make_agent(options.agent, env, run_dir=run_dir, **settings, **signals)
-    if signals.get("delay") == "auto":
-        signals = signals | {"delay": stored_delay(run_dir)}
     again = make_agent(options.agent, env, **settings, **signals)
     return resume(run_dir, again.env, n_jobs=jobs, guard=guard, expected=again.settings())
+
+
+def _note_beginning(explorer: ExploringAgent, run_dir: Path | None) -> None:
+    """How a delay was found, and whether a run is resumed."""
+    if (found := getattr(explorer.env, "evidence", None)) is not None:
+        note(str(found))
+    if explorer.n_episodes:
+        note(f"{run_dir} holds {explorer.n_episodes} episodes; the run is resumed")
+
+
+def _discount(problem: str, options: RunOptions) -> float:
+    return named_problem(problem).discount if options.discount is None else options.discount
+
+
+def _with_stored_delay(signals: SignalOptions, run_dir: Path | None) -> SignalOptions:
+    """A delay that is to be found, as the run that is resumed has found it."""
+    if run_dir is None or not (run_dir / "settings.json").is_file() or signals.get("delay") != "auto":
+        return signals
+    return signals | {"delay": stored_delay(run_dir)}
 
 
 def _play(
@@ -220,6 +237,7 @@ def _lines(report: dict[str, Any], selection: SelectionOptions, judged: Evaluati
         "samples": f"{report['samples']:,} in {report['episodes']} episodes",
         "policy": chosen,
         "return": str(judged),
+        **({} if report["compared"] is None else {"baseline": report["compared"]["text"]}),
         "time": f"{report['seconds']:.1f} s",
         "saved": report["policy"],
     }

@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from policyforest._support.spaces import check_fit
+from policyforest.cli.baseline_options import compared, read_baseline
 from policyforest.cli.learn_report import learning_report, print_learned, warn_of
 from policyforest.cli.learning_samples import SampleOptions, take_samples
 from policyforest.cli.log_options import LogOptions
@@ -36,7 +37,7 @@ from policyforest.environments.named_problems import named_problem
 from policyforest.learning.methods import METHODS, WITH_Q, WITHOUT_Q, Learned, Learner, with_problem
 from policyforest.learning.planned_learning import PlanningWarning
 from policyforest.learning.q_history import QIteration
-from policyforest.policy.policy_files import SUFFIX, load
+from policyforest.policy.policy_files import SUFFIX
 
 DEFAULT_METHOD, PRESET_METHOD = "plan", "fpf-pwl"
 
@@ -52,7 +53,9 @@ class LearnerOptions:
         ),
     ] = None
     preset: Annotated[str | None, typer.Option(help="'paper': the settings of the paper for this problem.")] = None
-    baseline: Annotated[Path | None, typer.Option(help="A .pforest file of an existing policy to compare with.")] = None
+    baseline: Annotated[
+        str | None, typer.Option(help="An existing controller to beat: a .pforest file, or 'u = -12*theta - 3*omega'.")
+    ] = None
     discount: Discount = None
     seed: Seed = 0
     jobs: Jobs = -1
@@ -120,19 +123,26 @@ def learn(
             transitions.save(output_options.save_data)
         collect_seconds = perf_counter() - started
         learned = _fit(learner, transitions, shown)
-    policy = with_problem(learned.policy, named_problem(problem or "").id, **origin)
-    policy.save(output_options.output)
-    report = learning_report(learned, transitions, output_options.output, collect_seconds)
+        policy = with_problem(learned.policy, named_problem(problem or "").id, **origin)
+        policy.save(output_options.output)
+        if learner.baseline is not None:
+            shown.stage("comparing with the baseline")
+        offline = compared(policy, learner.baseline, transitions, learner.gamma, learner_options.jobs)
+    report = learning_report(learned, transitions, output_options.output, collect_seconds) | offline
     if learned.planned is not None:
         warn_of(learned.planned, has_baseline=learner.baseline is not None)
     if json:
         print_json(report | {"problem": policy.info.problem, "seed": seed, **origin})
         return
+    _note_unbounded(transitions)
+    source = policy.info.problem or ", ".join(sample_options.data or [])
+    print_learned(source, report)
+
+
+def _note_unbounded(transitions: Transitions) -> None:
     if transitions.unbounded:
         dims = ", ".join(map(str, transitions.unbounded))
         note(f"states without bounds (dimensions {dims}): the policy covers the range of the samples")
-    source = policy.info.problem or ", ".join(sample_options.data or [])
-    print_learned(source, report)
 
 
 @contextmanager
@@ -157,7 +167,7 @@ def _observed_learner(
                 callback=tell,
                 progress=shown.block,
                 checkpoint_dir=outputs.checkpoint_dir,
-                baseline=None if options.baseline is None else load(options.baseline),
+                baseline=None if options.baseline is None else read_baseline(options.baseline),
                 stage=shown.stage,
             ),
             shown,
@@ -165,7 +175,7 @@ def _observed_learner(
 
 
 def _fit(learner: Learner, transitions: Transitions, shown: ProgressDisplay) -> Learned:
-    if learner.baseline is not None:
+    if learner.baseline is not None and not isinstance(learner.baseline, str):
         try:
             check_fit(learner.baseline, transitions.observation_space, transitions.action_space)
         except ValueError as error:

@@ -83,6 +83,8 @@ def _lines(report: dict[str, Any]) -> dict[str, str]:
     comparison = comparison_of(report)
     if comparison is not None:
         lines["chosen"] = comparison.summary()
+    if report.get("compared"):
+        lines["baseline"] = report["compared"]["text"]
     if report.get("resampling"):
         lines["resampling"] = _resampling(report["resampling"])
     if report.get("iterations"):

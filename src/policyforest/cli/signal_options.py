@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
+
+from policyforest.data.signal_options import SignalOptions
 
 
 @dataclass(frozen=True)
@@ -56,9 +58,9 @@ class SignalCommandOptions:
         """The arguments of `read_log`, without those that were not given."""
         return self._history() | ({} if self.dt is None else {"dt": self.dt})
 
-    def arguments(self) -> dict[str, Any]:
+    def arguments(self) -> SignalOptions:
         """The arguments of `collect`, without those that were not given."""
-        return self._history() | ({} if self.dt is None else {"period": self.dt})
+        return cast("SignalOptions", self._history() | ({} if self.dt is None else {"period": self.dt}))
 
     def _history(self) -> dict[str, Any]:
         given: dict[str, Any] = {

@@ -8,16 +8,20 @@ same one.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
+from gymnasium.spaces import Box
 
 from policyforest._support.arguments import Floats
+from policyforest._support.signals import Signals
 from policyforest.data.signal_options import SignalOptions
 from policyforest.environments.signal_task import SignalTask
 from policyforest.exploration.problem import Explorable, Problem
 from policyforest.policy.baseline import BaselinePolicy, NoisyBaseline, as_baseline
+from policyforest.policy.controller import PolicyController
 
 
 def stacked_system(system: Explorable, options: SignalOptions, guard: NoisyBaseline | None) -> Explorable:
@@ -33,8 +37,8 @@ def stacked_system(system: Explorable, options: SignalOptions, guard: NoisyBasel
 
 def fitted_guard(guard: NoisyBaseline | None, problem: Problem) -> NoisyBaseline | None:
     """The guard for the states of a problem: itself, or acting on what is measured of them."""
-    if guard is None:
-        return None
+    if guard is None or guard.baseline.observation_space == problem.observation_space:
+        return guard
     signals = problem.plant.signals
     n_seen = guard.baseline.observation_space.shape[0]
     measures = signals is not None and len(signals.measured) == n_seen
@@ -54,9 +58,30 @@ def fitted_guard(guard: NoisyBaseline | None, problem: Problem) -> NoisyBaseline
     inner = guard.baseline
     law = BaselinePolicy(
         lambda states: inner.act_batch(np.ascontiguousarray(states[:, columns])),
-        problem.observation_space, problem.action_space, inner.text, formula=inner.formula,
+        problem.observation_space, problem.action_space, inner.text, inner.formula, inner.names,
     )  # fmt: skip
     return NoisyBaseline(law, guard.noise, _widened(guard, columns, problem), guard.seed)
+
+
+@dataclass(frozen=True)
+class StackedGuard:
+    """A guard that acts on states with a history, as a policy that keeps the history itself."""
+
+    guard: NoisyBaseline
+    signals: Signals
+
+    @property
+    def action_space(self) -> Box:
+        """The box of the actions."""
+        return self.guard.baseline.action_space
+
+    def act(self, state: Floats) -> Floats:
+        """The action for a whole state."""
+        return self.guard.act(state)
+
+    def controller(self) -> PolicyController:
+        """What acts on measurements, one by one."""
+        return PolicyController(self, self.signals)
 
 
 def _widened(guard: NoisyBaseline, columns: list[int], problem: Problem) -> Floats | None:

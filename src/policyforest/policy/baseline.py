@@ -30,6 +30,7 @@ class BaselinePolicy(ActingPolicy):
         action_space: The box of the actions.
         text: What it is, for people.
         formula: The law as it was written, where it is a formula: files can hold it.
+        names: The names of the states and of the actions in the formula.
     """
 
     kind = "baseline"
@@ -39,6 +40,7 @@ class BaselinePolicy(ActingPolicy):
     action_space: Box
     text: str = "a function"
     formula: str = ""
+    names: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     info: PolicyInfo = field(default_factory=lambda: PolicyInfo("baseline"))
 
     def act(self, state: ArrayLike) -> Floats:
@@ -79,7 +81,8 @@ def as_baseline(
         return baseline
     spaces = (observation_space, action_space)
     if isinstance(baseline, str):
-        return BaselinePolicy(_law(baseline, state_names, action_names), *spaces, repr(baseline), baseline)
+        names = (tuple(state_names), tuple(action_names))
+        return BaselinePolicy(_law(baseline, *names), *spaces, repr(baseline), baseline, names)
     if callable(getattr(baseline, "act_batch", None)):
         check_fit(baseline, *spaces)
         return BaselinePolicy(baseline.act_batch, *spaces, text=type(baseline).__name__)
@@ -103,6 +106,8 @@ def _law(text: str, state_names: tuple[str, ...], action_names: tuple[str, ...])
         if not equals or name.strip() not in action_names:
             wanted = "; ".join(f"{action} = …" for action in action_names)
             raise ValueError(f"baseline: is {text!r}, must be {wanted!r}")
+        if name.strip() in laws:
+            raise ValueError(f"baseline: {text!r} has two laws for {name.strip()}, must have one")
         try:
             laws[name.strip()] = Expression(formula)
         except ValueError as error:

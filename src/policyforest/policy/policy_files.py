@@ -31,6 +31,7 @@ from policyforest._support.arguments import Array, real_number, whole_number
 from policyforest._support.signals import Signals
 from policyforest._support.spaces import box_from_json, box_to_json
 from policyforest._support.tensor_files import read_arrays, read_header, write_tensors
+from policyforest.policy.baseline import BaselinePolicy, as_baseline
 from policyforest.policy.greedy_policy import GreedyPolicy
 from policyforest.policy.policy import Policy, Simplification
 from policyforest.policy.policy_info import PolicyInfo, info_dict
@@ -217,6 +218,25 @@ def _unpack_greedy(parts: Parts) -> GreedyPolicy:
     )
 
 
+def _pack_law(policy: BaselinePolicy) -> tuple[dict[str, Array], dict[str, Any]]:
+    if not policy.formula or not policy.names[0]:
+        raise TypeError(f"policy: is {policy.text}, must be a policy of forests or a law as a formula to be saved")
+    return {}, {"formula": policy.formula, "state_names": policy.names[0], "action_names": policy.names[1]}
+
+
+def _unpack_law(parts: Parts) -> BaselinePolicy:
+    formula, *names = (parts.setting(name) for name in ("formula", "state_names", "action_names"))
+    spaces = (parts.observation_space, parts.action_space)
+    for given, space in zip(names, spaces, strict=True):
+        plain = isinstance(given, list) and all(isinstance(name, str) for name in given)
+        if not plain or len(given) != space.shape[0]:
+            raise ValueError(f"its names are {given!r}, must be {space.shape[0]} names")
+    if not isinstance(formula, str):
+        raise ValueError(f"its formula is {formula!r}, must be text")
+    law = as_baseline(formula, *spaces, tuple(names[0]), tuple(names[1]))
+    return law.with_info(parts.info)
+
+
 def _short(error: Exception) -> str:
     text = str(error)
     return text if len(text) <= 500 else text[:500] + "…"
@@ -225,4 +245,5 @@ def _short(error: Exception) -> str:
 KINDS: dict[str, PolicyKind] = {
     Policy.kind: PolicyKind(_pack_forests, _unpack_forests),
     GreedyPolicy.kind: PolicyKind(_pack_greedy, _unpack_greedy),
+    BaselinePolicy.kind: PolicyKind(_pack_law, _unpack_law),
 }

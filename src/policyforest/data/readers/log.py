@@ -20,7 +20,7 @@ from policyforest.data.readers.csv_files import read_csv
 from policyforest.data.readers.description import LogWarning, describe_log, describe_transitions
 from policyforest.data.readers.log_contents import LogPart, log_contents
 from policyforest.data.readers.log_files import PathLike, log_files, shown_path
-from policyforest.data.readers.log_history import Log, LogKeywords, with_history
+from policyforest.data.readers.log_history import SIGNAL_KEYWORDS, Log, LogKeywords, with_history
 from policyforest.data.readers.log_plant import log_plant
 from policyforest.data.readers.minari_files import read_minari
 from policyforest.data.readers.parquet_files import read_parquet
@@ -30,7 +30,6 @@ from policyforest.data.readers.resampling import resampled
 from policyforest.data.readers.resolved_columns import ResolvedColumns
 from policyforest.data.readers.ros_bags import read_bag
 from policyforest.data.readers.rows import OnError, Problems, Rows, joined
-from policyforest.data.signal_options import HistoryOptions
 from policyforest.data.transition_files import load_transitions
 from policyforest.data.transitions import Transitions
 
@@ -67,19 +66,17 @@ def read_log(
         action_bounds: name → (low, high), or one pair for each action; default: the extremes of the log.
         on_error: "fail" or "skip": what to do about malformed rows. They are counted and shown either way.
         format: "csv", "parquet", "numpy", "minari", "rosbag" or "transitions"; default: by the name of the file.
-        **names: The fields of `Columns`, where `columns` is not given, `HistoryOptions` (history, delay, …), and `dt`:
-            seconds of a control step, for derived signals of a log without a time column.
+        **names: The fields of `Columns`, where `columns` is not given, and `LogKeywords` (history, delay, dt, …).
     """
-    dt = names.pop("dt", None)
-    signals = {name: names.pop(name) for name in HistoryOptions.__annotations__ if name in names}  # type: ignore[misc]
+    signals = {name: names.pop(name) for name in SIGNAL_KEYWORDS if name in names}  # type: ignore[misc]
     settings = ReadingSettings(period, max_gap, time_unit, degrees, angles, on_error)
     wanted = columns_given(columns, names)
     files = log_files(path, format)
     if any(kind == "transitions" for _, kind in files):
-        return with_history(_saved(files, wanted), signals, dt)
+        return with_history(_saved(files, wanted), signals)
     problems = Problems(on_error)
     parts = _parts(files, wanted, settings, problems)
-    return with_history(_log(parts, settings, problems, action_bounds, shown_path(path)), signals, dt)
+    return with_history(_log(parts, settings, problems, action_bounds, shown_path(path)), signals)
 
 
 def _with_parameters_of(read: Callable[Parameters, Log]) -> Callable[[FullReader[Parameters]], FullReader[Parameters]]:
@@ -101,7 +98,7 @@ def read_transitions(*path: Any, **options: Any) -> Transitions:
         **options: The other parameters of `read_log`.
     """
     bound = inspect.signature(read_log).bind(*path, **options)
-    require_fields("read_transitions", set(bound.arguments.get("names", ())) - {*HistoryOptions.__annotations__, "dt"})
+    require_fields("read_transitions", set(bound.arguments.get("names", ())) - set(SIGNAL_KEYWORDS))
     log = read_log(*bound.args, **bound.kwargs)
     for warning in log.description.warnings:
         warnings.warn(str(warning), LogWarning, stacklevel=2)

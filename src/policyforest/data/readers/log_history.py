@@ -21,6 +21,9 @@ class LogKeywords(ColumnNames, HistoryOptions, total=False):
     dt: float
 
 
+SIGNAL_KEYWORDS = (*HistoryOptions.__annotations__, "dt")
+
+
 @dataclass(frozen=True)
 class Log:
     """What was read: the samples, and a description of how they were understood."""
@@ -38,11 +41,11 @@ class Log:
         return self._transitions
 
 
-def with_history(log: Log, signals: Mapping[str, Any], dt: float | None) -> Log:
+def with_history(log: Log, signals: Mapping[str, Any]) -> Log:
     """The log with the states that the options ask for; `dt` is the control period where rows have no times."""
     found, options = log.description, dict(signals)
-    period = _period(found, dt)
-    if not signals:
+    period = _period(found, options.pop("dt", None))
+    if not options:
         return log
     _require_period(found)
     if period is not None:

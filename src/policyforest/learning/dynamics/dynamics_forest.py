@@ -19,7 +19,13 @@ from policyforest.learning.dynamics.dynamics_model import GOOD_SCORE, DynamicsMo
 from policyforest.learning.dynamics.ends import fit_end
 from policyforest.learning.dynamics.noise import observed_noise
 from policyforest.learning.dynamics.regression import ModelInputs, OutputKind
-from policyforest.learning.dynamics.structure import Structure, find_structure, late_but_measured, without_pending
+from policyforest.learning.dynamics.structure import (
+    ExogenousEvidence,
+    Structure,
+    find_structure,
+    late_but_measured,
+    without_pending,
+)
 
 # The variance of squared errors of larger numbers could overflow.
 LARGEST = 1e70
@@ -64,9 +70,10 @@ class DynamicsForest:
         held_out = HeldOut.of(data.episodes, seed)
         targets = _targets(data, structure)
         structure, inputs, choices = self._dynamics(data, structure, targets, held_out, seed)
-        exogenous = declared
+        exogenous, evidence = declared, tuple[ExogenousEvidence, ...]()
         if exogenous is None:
-            exogenous = self._exogenous(data, structure, choices, held_out, seed)
+            evidence = self._exogenous(data, structure, choices, held_out, seed)
+            exogenous = tuple(tried.dimension for tried in evidence if tried.found)
         for j, d in enumerate(structure.plain):
             if d in exogenous:
                 none = OutputKind("none")
@@ -76,7 +83,7 @@ class DynamicsForest:
         end = fit_end(data, inputs, held_out.fold, seed, self.n_jobs)
         return DynamicsModel(
             data, structure, inputs, targets, tuple(choices), reward, end, residuals, spread, exogenous, seed,
-            self.n_estimators, self.n_jobs, *known,
+            self.n_estimators, self.n_jobs, *known, exogenous_evidence=evidence,
         )  # fmt: skip
 
     def _dynamics(
@@ -144,16 +151,17 @@ class DynamicsForest:
 
     def _exogenous(
         self, data: Transitions, structure: Structure, choices: list[Choice], held_out: HeldOut, seed: int
-    ) -> tuple[int, ...]:
-        """Dimensions that are predicted badly, and no better by all inputs than by their own value alone."""
+    ) -> tuple[ExogenousEvidence, ...]:
+        """Dimensions that are predicted badly: found are those that all inputs predict no better than their own value
+        alone."""
         found = []
         for d, choice in zip(structure.plain, choices, strict=False):
             if choice.score >= GOOD_SCORE:
                 continue
             change = _change(data, d)
             own = choose(ModelInputs(data.states[:, [d]], {}), change, held_out, seed, self.n_jobs)
-            if own.score >= choice.score - 0.05:
-                found.append(d)
+            by_itself = own.score >= choice.score - 0.05
+            found.append(ExogenousEvidence(d, data.plant.state_names[d], choice.score, own.score, by_itself))
         return tuple(found)
 
 

@@ -21,7 +21,7 @@ from policyforest.learning.dynamics.edge import Edge, find_edge
 from policyforest.learning.dynamics.ends import EndModel
 from policyforest.learning.dynamics.open_loop import open_loop_scores
 from policyforest.learning.dynamics.regression import FittedOutput, ModelInputs, OutputKind, fit_output
-from policyforest.learning.dynamics.structure import Structure
+from policyforest.learning.dynamics.structure import ExogenousEvidence, Structure
 from policyforest.learning.nearby_states import NearbyStates, clip
 
 # Beyond this number the samples speak for themselves. (Pendulum-v1, 10,000 samples: -177 with resampling on two seeds
@@ -89,6 +89,8 @@ class DynamicsModel:
     n_jobs: int | None = 1
     known_reward: Known | None = field(default=None, repr=False)
     known_terminal: Known | None = field(default=None, repr=False)
+    exogenous_evidence: tuple[ExogenousEvidence, ...] = ()
+    """One row per badly predicted state dimension, where exogenous ones were looked for and not declared"""
 
     @property
     def state_scores(self) -> tuple[float, ...]:

@@ -29,6 +29,24 @@ class StateRelation:
 
 
 @dataclass(frozen=True)
+class ExogenousEvidence:
+    """Whether the system influences a state dimension that is predicted badly."""
+
+    dimension: int
+    name: str
+    score: float
+    """R² of its change on held-out samples, from all inputs"""
+    own_score: float
+    """The same from its own value alone"""
+    found: bool
+    """Whether it counts as exogenous: all inputs predict it hardly better than its own value does"""
+
+    def __str__(self) -> str:
+        verdict = "exogenous" if self.found else "influenced by the system"
+        return f"{self.name}: {verdict} (R² {self.score:.3g} from all inputs, {self.own_score:.3g} from itself alone)"
+
+
+@dataclass(frozen=True)
 class Structure:
     """How the dimensions of a state hang together."""
 
