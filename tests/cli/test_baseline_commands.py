@@ -16,7 +16,10 @@ DERIVED = ("--derive", "rate = diff(theta, dt)", "--dt", "0.1")
 
 
 def saved_run(folder):
-    return pf.resume(folder).transitions
+    """The samples of a run, whose folder is unlocked again."""
+    agent = pf.resume(folder)
+    agent.run.close()
+    return agent.transitions
 
 
 def test_a_law_over_derived_signals_guards_an_exploring_agent(tmp_path):
@@ -49,7 +52,7 @@ def test_a_delay_is_looked_for_under_a_law_over_past_actions(tmp_path):
 
 def test_names_that_no_state_has_are_refused_with_those_it_has(tmp_path):
     for options, words in (
-        (("--baseline", "u = foo"), "baseline: 'u = foo' names foo, known are theta, omega, rate"),
+        (("--baseline", "u = foo"), "baseline: 'u = foo' names foo, the known names are theta, omega, rate"),
         (("--baseline", "u = 0*theta", "--safe", "foo=1:2"), "with a name of theta, omega, rate"),
     ):
         refused = run(*EXPLORE, *DERIVED, *options, "-o", tmp_path / "p.pforest", code=2)
@@ -79,7 +82,7 @@ def test_learning_takes_a_formula_as_baseline_and_ends_with_a_statement(tmp_path
     report = json.loads(run(*options, "--json").stdout)
     assert report["compared"]["statement"] in ("better", "not shown to be better", "worse")
     refused = run("learn", "inverted-pendulum-6kg", "--episodes", "3", "--baseline", "u = foo", "-o", out, code=2)
-    assert "baseline: 'u = foo' names foo, known are theta, omega" in refused.stderr
+    assert "baseline: 'u = foo' names foo, the known names are theta, omega" in refused.stderr
 
 
 def test_a_law_is_kept_in_a_file_with_its_signals(tmp_path):

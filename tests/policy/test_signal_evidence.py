@@ -130,7 +130,7 @@ def test_files_keep_an_action_without_a_rate_limit(tmp_path):
 
 
 def test_an_unknown_option_is_named_next_to_each_known_one_once():
-    with pytest.raises(TypeError, match="memory: is no option") as refused:
+    with pytest.raises(TypeError, match="memory: is not an option") as refused:
         pf.collect(PENDULUM, episodes=1, memory=3)
     names = str(refused.value).partition("must be one of ")[2].split(", ")
     assert len(names) == len(set(names)) == 13
