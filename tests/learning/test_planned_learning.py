@@ -182,3 +182,19 @@ def test_where_noise_hardly_matters_a_grid_makes_fitted_q_iteration_needless() -
     assert "grid" in names
     assert "fpf-pwl" not in names
     assert found.winner == "grid"
+
+
+def test_a_known_reward_that_is_quadratic_is_solved_by_the_formula_too() -> None:
+    data = linear_samples()
+
+    def known(states, actions, next_states):
+        return -(states**2).sum(axis=1) - 0.1 * (actions**2).sum(axis=1)
+
+    def other(states, actions, next_states):
+        return -np.abs(states).sum(axis=1)
+
+    learned = pf.PlannedLearning(DISCOUNT).fit(data)
+    told = pf.PlannedLearning(DISCOUNT, reward=known).fit(data)
+    assert learned.winner == told.winner == "linear-quadratic"
+    assert pf.DynamicsForest(reward=known).fit(data).is_linear_quadratic
+    assert not pf.DynamicsForest(reward=other).fit(data).is_linear_quadratic  # the samples have another reward

@@ -155,10 +155,21 @@ class DynamicsModel:
     @property
     def is_linear_quadratic(self) -> bool:
         """Whether it is linear with a quadratic reward."""
-        linear = OutputKind("linear")
-        known = self.known_reward is not None or self.known_terminal is not None or bool(self.exogenous)
+        linear, drawn = OutputKind("linear"), self.known_terminal is not None or bool(self.exogenous)
         plain = all(_nearly(choice, linear) for choice in self.choices) and not self.structure.circles
-        return plain and not known and _nearly(self.reward.choice, OutputKind("quadratic"))
+        return plain and not drawn and self._has_quadratic_reward
+
+    @property
+    def _has_quadratic_reward(self) -> bool:
+        """Whether the reward of steps that go on is quadratic; a known one, but for rounding."""
+        quadratic, choice = OutputKind("quadratic"), self.reward.choice
+        if self.known_reward is None:
+            return _nearly(choice, quadratic)
+        if not choice.errors.get(quadratic, 1.0) < ROUNDING:
+            return False
+        data = self.transitions[self.reward.rows]
+        known = known_rewards(self.known_reward, data.states, data.actions, data.next_states)
+        return bool(np.allclose(known, data.rewards, rtol=1e-9, atol=1e-12))
 
     def explains(self, share: float) -> bool:
         """Whether it explains this share of the variance of the reward and of all that is not drawn from outside."""
