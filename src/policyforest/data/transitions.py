@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
 import numpy as np
@@ -79,7 +79,7 @@ class Transitions:
     periodic: Periodic
     plant: Plant
     n_lost: int
-    delay_search: DelaySearch | None = None
+    delay_search: DelaySearch | None = field(default=None, init=False)
 
     def __init__(
         self,

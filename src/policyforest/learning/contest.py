@@ -149,8 +149,9 @@ class Contest:
         return found
 
     def _averaged(self, best: str, values: dict[str, Floats], policies: dict[str, Any], states: Floats) -> str:
-        """The best candidate, or the mean of those that cannot be told from it, which becomes a candidate."""
-        names = alike(values, best)
+        """The best candidate, or the mean of those that cannot be told from it, which becomes a candidate. Without
+        noise, members tell them apart."""
+        names = [best] if self.model.is_quiet else alike(values, best)
         if len(names) == 1:
             return best
         mean = mean_policy(self.data, [policies[name] for name in names])
