@@ -342,10 +342,10 @@ def _require_shape(name: str, array: npt.NDArray[Any], shape: tuple[int, ...]) -
 
 
 def _require_same_problem(first: Transitions, part: Transitions, i: int) -> None:
-    for field in ("observation_space", "action_space", "periodic", "plant"):
-        ours, theirs = getattr(first, field), getattr(part, field)
+    for name in ("observation_space", "action_space", "periodic", "plant"):
+        ours, theirs = getattr(first, name), getattr(part, name)
         if ours != theirs:
-            raise ValueError(f"parts[{i}].{field}: is {theirs}, must be {ours} as in parts[0]")
+            raise ValueError(f"parts[{i}].{name}: is {theirs}, must be {ours} as in parts[0]")
     if not np.array_equal(first.state_limits, part.state_limits):
         ours, theirs = first.state_limits.tolist(), part.state_limits.tolist()
         raise ValueError(f"parts[{i}].state_limits: is {theirs}, must be {ours} as in parts[0]")

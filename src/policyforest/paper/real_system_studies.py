@@ -1,8 +1,8 @@
 """Real systems: commands that act late, speeds that are not measured, a controller that is there, known rewards, C.
 
-What a cell of each study computes. Seeds begin at 2000: no setting was chosen on them. With late commands they begin at
-9000: cells of seeds from 4000 on had been computed when the learner for late commands was changed, which was chosen on
-seeds below 400.
+What a cell of each study computes. Seeds begin at 2000: no setting was chosen on them. With late commands and known
+rewards they begin at 9000, because cells of lower seeds had been computed when the learner was changed, which was
+chosen on seeds below 400.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from policyforest.paper.studies import Study
 from policyforest.policy.baseline import NoisyBaseline, as_baseline
 from policyforest.policy.policy import Policy
 
-FIRST_SEED, FIRST_LATE_SEED = 2_000, 9_000
+FIRST_SEED, LATER_SEED = 2_000, 9_000
 PENDULUM, DISCOUNT = "policyforest/InvertedPendulum6kg-v0", 0.95
 EPISODES = 10
 """Episodes of an evaluation"""
@@ -198,8 +198,8 @@ TITLE = "Inverted Pendulum, 6 kg, 100 random episodes, commands {} late"
 STUDIES = {
     study.name: study
     for study in (
-        _study("delay-1", TITLE.format("one step"), partial(delayed_pendulum, delay=1), LATE, 45.0, FIRST_LATE_SEED),
-        _study("delay-2", TITLE.format("two steps"), partial(delayed_pendulum, delay=2), LATE, 35.0, FIRST_LATE_SEED),
+        _study("delay-1", TITLE.format("one step"), partial(delayed_pendulum, delay=1), LATE, 45.0, LATER_SEED),
+        _study("delay-2", TITLE.format("two steps"), partial(delayed_pendulum, delay=2), LATE, 35.0, LATER_SEED),
         Study(
             "real-delay-limits",
             "What prediction and dynamic programming with the true equations reach with late commands",
@@ -215,7 +215,7 @@ STUDIES = {
         *(
             _study(
                 f"known-reward-{problem}", f"Known against learned reward, 25 random episodes of {problem}",
-                partial(known_reward, problem=problem), ("known", "learned"), 25.0,
+                partial(known_reward, problem=problem), ("known", "learned"), 25.0, LATER_SEED,
             )
             for problem in COSTS
         ),
