@@ -119,13 +119,14 @@ def test_requirements_are_met_or_not(tmp_path: Path) -> None:
 
 def test_known_rewards_are_judged_by_the_difference_within_cells(tmp_path: Path) -> None:
     study, name = "real-known-reward-inverted-pendulum-6kg", "known reward, inverted-pendulum-6kg"
+    first = STUDIES[study].first_seed
     for seed, apart in enumerate((1.0, -2.0, 0.5)):  # worse in the mean, but for chance
-        put(tmp_path, study, 2_000 + seed, {"known": {"return": -120.0 + apart}, "learned": {"return": -120.0}})
+        put(tmp_path, study, first + seed, {"known": {"return": -120.0 + apart}, "learned": {"return": -120.0}})
     found = line(tmp_path, name)
     assert "difference -0.167 [" in found[4]
     assert found[5].endswith(": met so far")
     for seed, apart in enumerate((-1.0, -1.1, -0.9)):
-        put(tmp_path, study, 2_010 + seed, {"known": {"return": -120.0 + apart}, "learned": {"return": -120.0}})
+        put(tmp_path, study, first + 10 + seed, {"known": {"return": -120.0 + apart}, "learned": {"return": -120.0}})
     for seed in range(3):
-        put(tmp_path, study, 2_013 + seed, {"known": {"return": -121.0}, "learned": {"return": -120.0}})
+        put(tmp_path, study, first + 13 + seed, {"known": {"return": -121.0}, "learned": {"return": -120.0}})
     assert line(tmp_path, name)[5].endswith(": not met so far")
