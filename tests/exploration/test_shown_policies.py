@@ -9,7 +9,8 @@ import pytest
 from gymnasium.spaces import Box
 
 import policyforest as pf
-from policyforest.exploration.ensemble_judge import first_states, likely_starts, wrapped_differences
+from policyforest._support.angles import within_half_a_turn
+from policyforest.exploration.ensemble_judge import first_states, likely_starts
 from policyforest.exploration.model_planner import ModelPlanner
 from policyforest.exploration.plan_files import StoredPlan
 from policyforest.exploration.shown_policies import (
@@ -117,8 +118,8 @@ def test_episodes_may_begin_near_where_they_began():
     model = ModelPlanner().learn_model(data, 0)
     seen, found = first_states(data), likely_starts(model, 400, 1.5, np.random.default_rng(1))
     np.testing.assert_array_equal(found[:6], seen)
-    apart = wrapped_differences(data, found[6:] - seen[0])
-    spread = wrapped_differences(data, seen - seen[0]).std(axis=0)
+    apart = within_half_a_turn(found[6:] - seen[0], data.periodic)
+    spread = within_half_a_turn(seen - seen[0], data.periodic).std(axis=0)
     assert (apart.std(axis=0) < 2.5 * spread).all()
     assert (apart.std(axis=0) > 1.2 * spread).all()
     box = data.state_box()

@@ -39,6 +39,14 @@ def difference(a: Floats, b: Floats, periodic: Periodic, d: int) -> Floats:
     return apart
 
 
+def within_half_a_turn(apart: Floats, periodic: Periodic) -> Floats:
+    """Rows of differences of states, those of angles the short way round."""
+    apart = apart.copy()
+    for d, (lo, hi) in periodic.items():
+        apart[:, d] = (apart[:, d] + (hi - lo) / 2) % (hi - lo) - (hi - lo) / 2
+    return apart
+
+
 def wrapped(states: Floats, periodic: Periodic) -> Floats:
     """The same rows of states, angles within their period."""
     states = states.copy()

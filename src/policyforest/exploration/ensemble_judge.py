@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from policyforest._support.angles import within_half_a_turn, wrapped
 from policyforest._support.arguments import Floats
 from policyforest.data.transitions import Transitions
 from policyforest.learning.dynamics.dynamics_model import DynamicsModel
@@ -70,24 +71,14 @@ def likely_starts(model: DynamicsModel, n: int, away: float, rng: np.random.Gene
     seen = first_states(data)
     if len(seen) < 3 or model.structure.circles or model.structure.relations:
         return seen
-    apart = wrapped_differences(data, seen - seen[0])
+    apart = within_half_a_turn(seen - seen[0], data.periodic)
     deviations = apart - apart.mean(axis=0)
     rows = rng.integers(len(seen), size=n)
     # A sum of all deviations with normal weights has their covariance.
     moved = rng.standard_normal((n, len(seen))) @ deviations / np.sqrt(len(seen) - 1)
-    more = seen[rows] + away * moved
-    for d, (low, high) in data.periodic.items():
-        more[:, d] = low + (more[:, d] - low) % (high - low)
+    more = wrapped(seen[rows] + away * moved, data.periodic)
     box = data.state_box()
     return np.concatenate([seen, np.clip(more, box[:, 0], box[:, 1])])
-
-
-def wrapped_differences(data: Transitions, differences: Floats) -> Floats:
-    """Differences of states, those of angles within half a turn."""
-    found = differences.copy()
-    for d, (low, high) in data.periodic.items():
-        found[:, d] = (found[:, d] + (high - low) / 2) % (high - low) - (high - low) / 2
-    return found
 
 
 def was_wrong(model: DynamicsModel, newer: Transitions) -> bool:
@@ -97,8 +88,8 @@ def was_wrong(model: DynamicsModel, newer: Transitions) -> bool:
         return False
     rows, before = newer[np.flatnonzero(living)], model.transitions
     ahead, rewards, chance, _ = model.native.step(rows.states, rows.actions, None, False)
-    missed = wrapped_differences(newer, rows.next_states - ahead)
-    spread = wrapped_differences(newer, before.next_states - before.states).var(axis=0)
+    missed = within_half_a_turn(rows.next_states - ahead, newer.periodic)
+    spread = within_half_a_turn(before.next_states - before.states, newer.periodic).var(axis=0)
     expected = (1.0 - np.array(model.state_scores)) * spread
     states_wrong = (np.mean(missed**2, axis=0) > WRONG * expected + 1e-4 * spread).any()
     ends_wrong = float(chance.mean()) > 0.1

@@ -57,7 +57,7 @@ def with_history(log: Log, signals: Mapping[str, Any]) -> Log:
 
 
 def _period(found: Description, dt: float | None) -> float | None:
-    """Seconds of a control step: those of the rows, or what was given where rows have no times."""
+    """Seconds of a control step: those between the rows, or `dt` where rows have no times."""
     known = found.resampled_to or found.period
     if dt is None:
         return known
