@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from dataclasses import replace
 
 import gymnasium as gym
 import numpy as np
@@ -314,10 +315,32 @@ def test_the_delay_of_commands_is_found_with_evidence(delay):
     assert found.delay == delay
     assert found.certain
     assert [row.delay for row in found.table] == [0, 1, 2, 3, 4, 5]
-    assert f"commands act {delay} steps late (certain)" in str(found)
+    assert f"commands act {delay} step{'' if delay == 1 else 's'} late (certain)" in str(found)
     data = pf.collect(env, episodes=60, seed=5, delay="auto")
     expected = pf.collect(env, episodes=60, seed=5, delay=delay)
     assert data.plant == expected.plant
+
+
+@pytest.mark.parametrize("delay", [0, 1, 2, 3])
+@pytest.mark.parametrize("history", [2, 3])
+def test_a_history_that_is_not_needed_does_not_shorten_the_delay(delay, history):
+    data = pf.collect(DelayedActions(gym.make(PENDULUM), delay), episodes=60, seed=1)
+    found = pf.find_delay(data, history=history, before="idle")
+    assert found.delay == delay
+    assert found.certain
+
+
+def test_an_episode_that_is_hard_to_predict_does_not_hide_the_delay():
+    """One of these six episodes begins where the others never were, and its errors are larger than all others."""
+    data = pf.collect(DelayedActions(gym.make("Pendulum-v1"), 2), episodes=6, seed=1)
+    assert pf.find_delay(data, before="idle").delay == 2
+
+
+def test_commands_without_effect_are_not_late():
+    data = pf.collect(gym.make(PENDULUM), episodes=40, seed=3)
+    others = np.random.default_rng(0).uniform(-50.0, 50.0, data.actions.shape)
+    found = pf.find_delay(replace(data, actions=others), history=2, before="idle")
+    assert (found.delay, found.certain) == (0, False)
 
 
 def test_a_delay_is_found_where_speeds_are_not_measured():
@@ -402,7 +425,8 @@ def csv_log(path, delay=0, n=300, jitter=0.0):
     for t in range(n):
         rows.append(f"{time!r},{x!r},{pushes[t]!r},{t // 60}")
         u = pushes[t - delay] if t >= delay else 0.0
-        x, v = x + 0.1 * v, v + 0.1 * (u - x)
+        v += 0.1 * (u - x)
+        x += 0.1 * v
         time += 0.1 + jitter * float(rng.random())
     path.write_text("\n".join(rows))
     return path
@@ -439,7 +463,7 @@ def test_commands_take_history_and_report_lost_rows(tmp_path):
     options = ["--state", "x", "--action", "u", "--episode", "episode", "--time", "t", "--reward", "-x**2"]
     told = run("data", path, *options, "--delay", "auto", "--history", "2").stdout
     assert "10 samples lost, because their history is not known" in told
-    assert "commands act 1 steps late (certain)" in told
+    assert "commands act 1 step late (certain)" in told
     output = tmp_path / "p.pforest"
     arguments = ["--history", "2", "--derive", "v = diff(x, dt)", "--max-rate", "0.5", "--json"]
     done = json.loads(run("learn", "--data", path, *options, *arguments, "-o", output).stdout)

@@ -20,6 +20,8 @@ from policyforest.data.transitions import Transitions
 
 FOLDS = 5
 FEWEST_ROWS = 30
+PERFECT = 1e-4
+"""Errors far below this part of the variance are equally good: what is left of them is rounding."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +32,14 @@ class DelayEvidence:
     error: float
     """Mean squared error of held-out changes, as a part of their variance"""
     excess: float
-    """How much larger it is than that of the best candidate, per episode"""
+    """Natural logarithm of its ratio to the error of the best candidate, mean over episodes"""
     excess_error: float
     """Standard error of the excess over episodes"""
+
+    @property
+    def tied(self) -> bool:
+        """Whether the data cannot tell it from the best candidate: within two standard errors."""
+        return self.excess <= 2.0 * self.excess_error
 
 
 @dataclass(frozen=True)
@@ -47,16 +54,16 @@ class DelaySearch:
 
     @property
     def certain(self) -> bool:
-        """Whether other candidates are worse by more than two standard errors; with a history, a delay that is longer
-        by less than its rows has nearly the same commands and does not count."""
-        alike = range(self.delay, self.delay + self.history)
-        return all(row.excess > 2.0 * row.excess_error for row in self.table if row.delay not in alike)
+        """Whether other candidates are worse by more than two standard errors. With a history, a delay that is shorter
+        by less than its rows has the right command too and does not count."""
+        alike = range(self.delay - self.history + 1, self.delay + 1)
+        return not any(row.tied for row in self.table if row.delay not in alike)
 
     def __str__(self) -> str:
-        lines = [f"commands act {self.delay} steps late ({'certain' if self.certain else 'not certain'})"]
+        lines = [f"commands act {_steps(self.delay)} late ({'certain' if self.certain else 'not certain'})"]
         for row in self.table:
-            apart = f"{row.excess:+.3g} ± {row.excess_error:.2g} against the best"
-            lines.append(f"  {row.delay} steps: held-out error {row.error:.4g}, {apart}")
+            apart = f"{row.excess:.2f} ± {row.excess_error:.2f} above the best in natural logarithms"
+            lines.append(f"  {_steps(row.delay)}: held-out error {row.error:.4g}, {apart}")
         return "\n".join(lines)
 
 
@@ -86,17 +93,39 @@ def find_delay(
     if n < FEWEST_ROWS:
         raise ValueError(f"delay: only {n} rows have {longest} past actions, must be at least {FEWEST_ROWS}")
     errors = np.stack([_errors(data, rows, history, d) for d in range(longest + 1)])
-    episodes, which = np.unique(rows["episodes"], return_inverse=True)
-    best = int(np.argmin(errors.mean(axis=1)))
+    table = _evidence(errors, rows["episodes"])
+    return DelaySearch(_newest_command(table, history), table, n, len(np.unique(rows["episodes"])), history)
+
+
+def _evidence(errors: Floats, episodes: NDArray[np.int64]) -> tuple[DelayEvidence, ...]:
+    """Candidates compared episode by episode. Ratios keep an episode that nothing predicts from hiding the others."""
+    which = np.unique(episodes, return_inverse=True)[1]
     size = np.bincount(which)
-    table = []
-    for d, error in enumerate(errors):
-        apart = np.bincount(which, error - errors[best]) / size
-        spread = float(apart.std(ddof=1) / np.sqrt(len(apart))) if len(apart) > 1 else 0.0
-        table.append(DelayEvidence(d, float(error.mean()), float(apart.mean()), spread))
-    # With a history, longer delays may predict as well: the shortest of those keeps the commands that are pending.
-    found = next(row.delay for row in table if row.excess <= 2.0 * row.excess_error)
-    return DelaySearch(found, tuple(table), n, len(episodes), history)
+    logs = np.stack([np.log(np.bincount(which, error) / size + PERFECT) for error in errors])
+    apart = logs - logs[np.argmin(logs.mean(axis=1))]
+    spread = apart.std(axis=1, ddof=1) / np.sqrt(len(size)) if len(size) > 1 else np.zeros(len(apart))
+    return tuple(
+        DelayEvidence(d, float(errors[d].mean()), float(apart[d].mean()), float(spread[d])) for d in range(len(errors))
+    )
+
+
+def _newest_command(table: tuple[DelayEvidence, ...], history: int) -> int:
+    """The delay of the newest command that matters.
+
+    Candidate d has the commands of d to d + history - 1 steps before. Where speeds are measured, one of them acts, and
+    up to `history` candidates have it: the longest of those is the delay.
+    """
+    tied = [row.delay for row in table if row.tied]
+    if len(tied) == len(table):  # commands have no effect that the data shows
+        return 0
+    found = tied[0]
+    while found + 1 in tied and found + 1 < tied[0] + history:
+        found += 1
+    return found
+
+
+def _steps(n: int) -> str:
+    return f"{n} step" if n == 1 else f"{n} steps"
 
 
 def _errors(data: Transitions, rows: dict[str, Floats], history: int, delay: int) -> Floats:
