@@ -14,7 +14,7 @@ from policyforest._support.blas import one_blas_thread
 from policyforest.data.known_functions import Known, known_ends, known_rewards
 from policyforest.data.plant import KnownFunction
 from policyforest.data.transitions import Transitions
-from policyforest.learning.dynamics.choice import Choice, HeldOut, choose
+from policyforest.learning.dynamics.choice import Choice, HeldOut, choose, nearly_odd
 from policyforest.learning.dynamics.dynamics_model import GOOD_SCORE, DynamicsModel, RewardModel
 from policyforest.learning.dynamics.ends import fit_end
 from policyforest.learning.dynamics.noise import observed_noise
@@ -24,6 +24,7 @@ from policyforest.learning.dynamics.structure import (
     Structure,
     find_structure,
     late_but_measured,
+    may_be_odd,
     without_pending,
 )
 
@@ -78,6 +79,8 @@ class DynamicsForest:
             if d in exogenous:
                 none = OutputKind("none")
                 choices[j] = Choice(none, none, targets[:, j], choices[j].score, choices[j].errors)
+        if may_be_odd(data, structure) and not self.kernels:
+            choices = nearly_odd(choices, inputs, targets, held_out, seed, self.n_jobs)
         reward = self._reward(data, held_out, seed, needed=known[0] is None or not self.kernels)
         spread, residuals = observed_noise(inputs, targets, choices, reward.choice, reward.rows, seed, self.n_jobs)
         end = fit_end(data, inputs, held_out.fold, seed, self.n_jobs)

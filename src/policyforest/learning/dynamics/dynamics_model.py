@@ -16,7 +16,7 @@ from policyforest._support.spaces import bounds
 from policyforest.data.known_functions import Known, known_ends, known_rewards
 from policyforest.data.transitions import Transitions
 from policyforest.forest.growth_rules import period_rows
-from policyforest.learning.dynamics.choice import Choice, HeldOut
+from policyforest.learning.dynamics.choice import QUIET, Choice, HeldOut
 from policyforest.learning.dynamics.edge import Edge, find_edge
 from policyforest.learning.dynamics.ends import EndModel
 from policyforest.learning.dynamics.open_loop import open_loop_scores
@@ -32,9 +32,6 @@ ENOUGH_SAMPLES = 20_000
 DRAWN_SAMPLES, FEWEST_DRAWN = 15_000, 5_000
 # The model is good enough when it explains this share of the variance of held-out changes of state and rewards.
 GOOD_SCORE = 0.8
-# What a model misses hardly matters below this share. (Pendulum-v1 and Car on the Hill: 0.0009 at most. Pendulums of 6
-# and 8 kg with random forces: 0.01 and more; there a plan on a grid is no better than a Fitted Policy Forest.)
-QUIET = 3e-3
 # Errors below this share are rounding, or what the ridge of the regression moved.
 ROUNDING = 1e-6
 MEMBER_TREES = 8

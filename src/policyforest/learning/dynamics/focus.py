@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from policyforest._support.arguments import Floats
 from policyforest.data.transitions import Transitions
-from policyforest.learning.dynamics.choice import Choice, HeldOut, choose
+from policyforest.learning.dynamics.choice import Choice, HeldOut, choose, nearly_odd
 from policyforest.learning.dynamics.dynamics_model import DynamicsModel
 from policyforest.learning.dynamics.noise import observed_noise
-from policyforest.learning.dynamics.structure import late_but_measured
+from policyforest.learning.dynamics.structure import late_but_measured, may_be_odd
 
 # The box of visited states leaves out this part of them on each side, and is widened by this part of its width.
 OUTLIERS, WIDENED = 0.005, 0.5
@@ -46,6 +46,8 @@ def focused(model: DynamicsModel, visited: Floats) -> DynamicsModel:
         y = model.targets[:, j]
         how: dict[str, Any] = {"judged": judged, "shrunk": late}
         choices.append(choice if drawn else choose(inputs, y, held_out, model.seed + 2 + j, model.n_jobs, **how))
+    if may_be_odd(data, model.structure):
+        choices = nearly_odd(choices, inputs, model.targets, held_out, model.seed, model.n_jobs)
     if not _predicts_better(choices, model.choices, near, held_out.episode):
         return model
     spread, residuals = observed_noise(

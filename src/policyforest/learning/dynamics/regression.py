@@ -26,36 +26,31 @@ from policyforest._support.arguments import Floats
 from policyforest.forest.forest import Forest
 from policyforest.forest.growing import grow_forest
 from policyforest.learning.dynamics.kernel import FittedKernel, KernelShape, fit_kernel, kernel_shape
+from policyforest.learning.dynamics.least_squares import RIDGE, fitted_to_most, fitted_to_noise, ridge
+from policyforest.learning.dynamics.symmetry import n_even_terms, towards_odd
 
 Base = Literal["none", "linear", "quadratic", "cubic", "quartic", "quintic", "kernel"]
 # Bases by the degree of their polynomial.
 BASES: tuple[Base, ...] = ("none", "linear", "quadratic", "cubic", "quartic", "quintic")
-RIDGE = 1e-6
-# Noise whose kurtosis is at most this is fitted by this power of the residuals; 1.8 is uniform noise, 3 normal noise.
-POWERS = ((8.0, 1.95), (4.0, 2.25))
-# Residuals count as at most so many standard deviations (uniform noise ends at 1.73): what is beyond is an error of the
-# model.
-LARGEST_RESIDUAL = 1.8
-# Reweighted least squares: steps in which the power rises, and steps after that.
-STEPS_UP, STEPS_THERE = 13, 20
-# The Cauchy loss: its scale, in medians of the residuals, and the steps of its reweighted least squares.
-CAUCHY, ROBUST_STEPS = 3.5, 20
 
 
 class OutputKind(NamedTuple):
     """What an output is made of; `leaf`: samples per leaf divided by the coefficients of a leaf, None: no forest. The
     base "kernel" is a linear function and a Gaussian process. `shrink`: the ridge of the coefficients of products, as a
-    part of the number of samples. `robust`: the base is fitted to what most samples obey, and ignores the others."""
+    part of the number of samples. `robust`: the base is fitted to what most samples obey, and ignores the others.
+    `odd`: the base is shrunk towards odd functions as far as noise hides the difference (`symmetry`)."""
 
     base: Base
     leaf: int | None = None
     shrink: float = RIDGE
     robust: bool = False
+    odd: bool = False
 
     def __str__(self) -> str:
         forest = "" if self.leaf is None else f"forest (leaf {self.leaf})"
         shrunk = "" if self.shrink == RIDGE else f" (shrunk by {self.shrink:g})"
-        base = "" if self.base == "none" else ("robust " if self.robust else "") + self.base + shrunk
+        how = "robust " if self.robust else "nearly odd " if self.odd else ""
+        base = "" if self.base == "none" else how + self.base + shrunk
         return " + ".join(part for part in (base, forest) if part) or "none"
 
 
@@ -68,6 +63,7 @@ class ModelInputs:
     products: dict[Base, Floats] = field(default_factory=dict, repr=False)
     weights: Floats | None = field(default=None, repr=False)
     """How much each row counts in the parametric part; None: all the same"""
+    mirrored: dict[Base, tuple[Floats, int]] = field(default_factory=dict, repr=False)
 
     @cached_property
     def table(self) -> Floats:
@@ -133,6 +129,13 @@ class ModelInputs:
             self.products[base] = self.group().features(self.rows, BASES.index(base))
         return self.products[base]
 
+    def at_mirror_images(self, base: Base) -> tuple[Floats, int]:
+        """The features of a base at -x for each row x, and the number of its even terms."""
+        if base not in self.mirrored:
+            features = self.group().features(np.ascontiguousarray(-self.rows), BASES.index(base))
+            self.mirrored[base] = features, n_even_terms(self.features(base), features)
+        return self.mirrored[base]
+
 
 class FittedOutput(NamedTuple):
     """The parts of an output."""
@@ -146,58 +149,6 @@ class FittedOutput(NamedTuple):
         group.add(np.ascontiguousarray(self.coefficients), None if self.forest is None else self.forest._native)
         if self.kernel is not None:
             group.set_kernel(*map(np.ascontiguousarray, self.kernel))
-
-
-def ridge(
-    features: Floats, y: Floats, weights: Floats | None = None, shrink: float = RIDGE, n_slopes: int = 0
-) -> Floats:
-    """Least squares with a ridge that only matters where features are dependent; features after the first `n_slopes`
-    have a ridge of their own."""
-    if features.shape[1] == 0:
-        return np.zeros(0)
-    weighted = features if weights is None else features * weights[:, None]
-    penalty = np.full(features.shape[1], RIDGE)
-    penalty[n_slopes:] = shrink
-    penalty[0] = 0.0
-    penalty *= len(y) if weights is None else float(weights.sum())
-    gram = weighted.T @ features + np.diag(penalty)
-    return np.asarray(np.linalg.solve(gram, weighted.T @ y))
-
-
-def fitted_to_noise(
-    features: Floats, y: Floats, weights: Floats | None, shrink: float, n_slopes: int, coefficients: Floats
-) -> Floats:
-    """Coefficients for noise with bounds, from those of least squares: the sum of |residual|^p is minimised, where p
-    follows from the kurtosis of the residuals. Noise that is uniform tells more by its largest values than by its
-    squares: its slopes are a third more accurate (pendulum of 6 kg, ten seeds)."""
-    missed = y - features @ coefficients
-    spread = float(np.mean(missed**2))
-    if not spread > 1e-12 * float(np.mean(y**2)):
-        return coefficients
-    kurtosis = float(np.mean(missed**4)) / spread**2
-    power = next((p for p, largest in POWERS if kurtosis <= largest), 2.0)
-    given = np.ones(len(y)) if weights is None else weights
-    for p in [*np.linspace(2.0, power, STEPS_UP)[1:], *[power] * STEPS_THERE] if power > 2.0 else []:
-        missed = np.abs(y - features @ coefficients)
-        size = np.minimum(missed / np.sqrt(np.mean(missed**2)) + 1e-3, LARGEST_RESIDUAL)
-        step = ridge(features, y, given * size ** (p - 2.0), shrink, n_slopes) - coefficients
-        coefficients = coefficients + step / (p - 1.0)
-    return coefficients
-
-
-def fitted_to_most(features: Floats, y: Floats, weights: Floats | None, coefficients: Floats) -> Floats:
-    """Coefficients that most samples obey, from those of least squares: residuals count the less, the larger they are
-    (the Cauchy loss, by reweighted least squares). A stop, a contact or a limit, which few samples meet, changes least
-    squares everywhere; here it changes nothing."""
-    given = np.ones(len(y)) if weights is None else weights
-    smallest = 1e-9 * float(np.abs(y).mean())
-    for _ in range(ROBUST_STEPS):
-        missed = np.abs(y - features @ coefficients)
-        size = CAUCHY * float(np.median(missed)) + smallest
-        if size == 0.0:
-            break
-        coefficients = ridge(features, y, given / (1.0 + (missed / size) ** 2))
-    return coefficients
 
 
 def r_squared(missed: Floats, true: Floats) -> float:
@@ -224,10 +175,13 @@ def fit_output(
     target = y[rows]
     weights = None if inputs.weights is None else inputs.weights[rows]
     coefficients = ridge(features, target, weights, kind.shrink, inputs.width)
-    if kind.shrink != RIDGE:
+    if kind.shrink != RIDGE or kind.odd:
         coefficients = fitted_to_noise(features, target, weights, kind.shrink, inputs.width, coefficients)
     if kind.robust:
         coefficients = fitted_to_most(features, target, weights, coefficients)
+    if kind.odd:
+        mirrored, n_even = inputs.at_mirror_images(kind.base)
+        coefficients = towards_odd(coefficients, features, mirrored[rows], target, weights, n_even)
     if kind.base == "kernel":
         left = y - inputs.linear @ coefficients
         return FittedOutput(coefficients, None, fit_kernel(inputs.shape_of(y, seed), inputs.linear[:, 1:], left, rows))

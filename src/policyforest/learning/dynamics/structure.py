@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from policyforest._support.arguments import Floats
 from policyforest.data.transitions import Transitions
-from policyforest.learning.dynamics.regression import ModelInputs, ridge
+from policyforest.learning.dynamics.least_squares import ridge
+from policyforest.learning.dynamics.regression import ModelInputs
 
 # s_i² + s_j² may vary by this part of its mean: rounding to float32, no more.
 ROUND = 1e-5
@@ -72,6 +73,13 @@ def late_but_measured(data: Transitions) -> bool:
     state is hidden: then residuals depend on each other, and are no noise whose bounds could be used."""
     signals = data.plant.signals
     return data.plant.delay > 0 and signals is not None and signals.history == 1
+
+
+def may_be_odd(data: Transitions, structure: Structure) -> bool:
+    """Whether the dynamics may be nearly odd, and what a model of them misses is noise: where the state is what is
+    measured now, without pairs of sine and cosine, and commands do not act late (then products are shrunk instead)."""
+    signals = data.plant.signals
+    return data.plant.delay == 0 and not structure.circles and (signals is None or signals.history == 1)
 
 
 def without_pending(structure: Structure, data: Transitions) -> Structure:

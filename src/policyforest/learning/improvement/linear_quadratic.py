@@ -12,7 +12,8 @@ import numpy as np
 
 from policyforest._support.arguments import Floats
 from policyforest.data.transitions import Transitions
-from policyforest.learning.dynamics.regression import ModelInputs, ridge
+from policyforest.learning.dynamics.least_squares import ridge
+from policyforest.learning.dynamics.regression import ModelInputs
 from policyforest.learning.improvement.simple_policies import make_policy, one_leaf
 from policyforest.policy.policy import Policy
 
