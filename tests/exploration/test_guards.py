@@ -1,6 +1,7 @@
 """Agents with a history, a delay and a controller that keeps them safe, and runs that keep all of it."""
 
 import json
+import sys
 
 import gymnasium as gym
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 import policyforest as pf
 from cli_runs import run
+from exploring import Corridor, small_agent
 from policyforest.exploration import BaselineExploration
 from policyforest.exploration.run_resuming import stored_delay
 
@@ -107,3 +109,149 @@ def test_explore_takes_history_and_a_guard_and_resumes_with_them(tmp_path):
     assert policy.signals.actuators.max_rate == (20.0,)
     kept = json.loads((tmp_path / "run" / "settings.json").read_text())["guard"]
     assert kept["noise"] == [5.0]
+
+
+class Interrupted(Corridor):
+    """Ends some episodes after two steps, by chance."""
+
+    def reset(self, *, seed=None, options=None):
+        first, info = super().reset(seed=seed)
+        self.short = bool(self.np_random.random() < 0.5)
+        return first, info
+
+    def step(self, action):
+        row, reward, terminal, truncated, info = super().step(action)
+        return row, reward, terminal, truncated or (self.short and self.t >= 2), info
+
+
+def test_an_episode_that_ends_while_its_history_fills_is_counted_and_the_run_goes_on():
+    with pytest.warns(pf.ObservationWarning, match="an episode ended before its state was complete, which takes 3 st"):
+        agent = small_agent(Interrupted(), history=4, seed=3).learn(episodes=8)
+    task = agent.env
+    assert agent.n_episodes == 8
+    assert {len(episode.rewards) for episode in agent.episodes} == {7}  # 10 steps, 3 of which fill the history
+    assert task.n_short_episodes >= 2
+    assert task.n_filling == 3 * 9 + 2 * task.n_short_episodes  # the ninth: the check that seeds are respected
+    with pytest.warns(pf.ObservationWarning):
+        again = small_agent(Interrupted(), history=4, seed=3).learn(episodes=8)
+    assert np.array_equal(again.transitions.states, agent.transitions.states)
+
+
+def test_a_history_that_no_episode_is_long_enough_for_is_refused():
+    with (
+        pytest.warns(pf.ObservationWarning),
+        pytest.raises(
+            ValueError, match=r"history: is 12, must be smaller: 100 episodes in a row ended .* takes 11 steps"
+        ),
+    ):
+        small_agent(Corridor(), history=12).learn(episodes=1)
+
+
+SMALL = np.array([[-0.01, 0.01], [-0.1, 0.1]])  # the controller itself leaves it
+
+
+class Watched(gym.Wrapper):
+    """Remembers every state and the action taken in it."""
+
+    def __init__(self, env):
+        super().__init__(env)
+        self.states, self.actions = [], []
+
+    def reset(self, **how):
+        self.state, info = super().reset(**how)
+        return self.state, info
+
+    def step(self, action):
+        self.states.append(np.array(self.state, dtype=np.float64))
+        self.actions.append(np.array(action, dtype=np.float64))
+        self.state, *rest = super().step(action)
+        return self.state, *rest
+
+
+def require_guarded(watched, noise):
+    states, actions = np.array(watched.states), np.array(watched.actions)
+    own = guard().baseline.act_batch(states)
+    unsafe = (np.abs(states) > SMALL[:, 1]).any(axis=1)
+    assert 0 < unsafe.sum() < len(unsafe)
+    assert np.abs(actions - own).max() <= noise * (1 + 1e-6)
+    assert np.allclose(actions[unsafe], own[unsafe], rtol=1e-6, atol=0.0)
+
+
+@pytest.mark.parametrize("agent", [small_agent, pf.ModelExploration])
+def test_validation_episodes_are_played_under_the_guard(agent):
+    env = Watched(gym.make(PENDULUM, max_episode_steps=30))
+    made = agent(env, guard=guard(noise=0.5, box=SMALL), seed=0, max_steps=20).learn(episodes=2)
+    env.states, env.actions = [], []
+    made.best_policy(2, 4)
+    require_guarded(env, 0.5)
+
+
+def test_every_action_of_the_explore_command_is_under_the_guard(tmp_path, monkeypatch):
+    env = Watched(gym.make(PENDULUM, max_episode_steps=30))
+    monkeypatch.setattr(sys.modules["policyforest.cli.explore"], "open_environment", lambda problem: env)
+    arguments = ["explore", "inverted-pendulum-6kg", "--baseline", LAW, "--noise", "2", "--safe", "theta=-0.01:0.01",
+                 "--safe", "omega=-0.1:0.1", "--max-steps", "20", "--policies", "2", "--validation-episodes", "2",
+                 "--episodes", "2", "--history", "2", "--agent", "greedy", "--output",
+                 str(tmp_path / "p.pforest"), "--json"]  # fmt: skip
+    report = json.loads(run(*arguments).stdout)
+    require_guarded(env, 2.0)
+    assert report["guard"]["steps"] == sum(report["evaluation"]["lengths"])
+    assert 0 < report["guard"]["changed"] <= report["guard"]["steps"]
+    assert (report["lost"], report["short_episodes"]) == (3, 0)  # two episodes, and the check that seeds are respected
+
+
+def first_actions(env):
+    """The states that episodes begin with, and the actions taken in them."""
+    rows = [i for i in range(len(env.states)) if i in env.begun]
+    return np.array(env.states)[rows], np.array(env.actions)[rows]
+
+
+class WatchedStarts(Watched):
+    def __init__(self, env):
+        super().__init__(env)
+        self.begun = set()
+
+    def reset(self, **how):
+        self.begun.add(len(self.states))
+        return super().reset(**how)
+
+
+@pytest.mark.parametrize(("law", "acts"), [
+    ("u = 5 + 20*theta", True), (lambda state: 5 + 20 * state[0], True), ("u = 5 + 20*s0", True),
+    ("u = 5 + 20*theta + 0*rate", False), ("u = 5 + 20*theta + 0*theta_1", False),
+])  # fmt: skip
+def test_the_controller_of_the_guard_acts_while_the_history_fills_if_one_measurement_is_enough(law, acts, tmp_path):
+    env = WatchedStarts(gym.make(PENDULUM))
+    options = {"history": 2, "derive": ["rate = diff(theta, dt)"], "period": 0.1}
+    run_dir = tmp_path / "run"
+    if acts:
+        agent = small_agent(env, guard=guard(law), run_dir=run_dir, **options)
+    else:
+        task = pf.SignalTask(env, **options)
+        spaces = (task.observation_space, task.action_space, task.plant.state_names, task.plant.action_names)
+        agent = small_agent(task, guard=pf.NoisyBaseline(pf.as_baseline(law, *spaces), (8.0,)), run_dir=run_dir)
+    agent.learn(episodes=3).run.close()
+    states, actions = first_actions(env)
+    own = 5.0 + 20.0 * states[:, :1]
+    assert len(own) >= 3
+    assert np.allclose(actions, own if acts else 0.0, rtol=1e-6, atol=1e-6)
+    if callable(law):
+        return
+    resumed = pf.resume(run_dir)  # the same controller is made again of what the run stores
+    assert (resumed.env.filling is not None) == acts
+    if acts:
+        assert resumed.env.filling.act(states[0]).tolist() == agent.env.filling.act(states[0]).tolist()
+    resumed.run.close()
+
+
+def test_a_run_with_a_function_as_guard_is_resumed_with_the_same_actions_while_the_history_fills(tmp_path):
+    env = gym.make(PENDULUM)
+
+    def pushing(state):
+        return 5.0 + 20.0 * state[0]
+
+    whole = small_agent(env, guard=guard(pushing), history=2).learn(episodes=3)
+    small_agent(env, guard=guard(pushing), history=2, run_dir=tmp_path / "run").learn(episodes=2).run.close()
+    resumed = pf.resume(tmp_path / "run", guard=guard(pushing)).learn(episodes=3)
+    resumed.run.close()
+    assert np.array_equal(resumed.transitions.states, whole.transitions.states)

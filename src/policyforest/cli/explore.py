@@ -13,6 +13,7 @@ import typer
 
 from policyforest._support.arguments import whole_number
 from policyforest.cli.baseline_options import BaselineOptions, compared
+from policyforest.cli.explore_report import exploration_report, guard_report, lost_steps, report_lines
 from policyforest.cli.known_options import KnownOptions
 from policyforest.cli.option_groups import with_option_groups
 from policyforest.cli.output import (
@@ -30,13 +31,12 @@ from policyforest.cli.problem_argument import PROBLEM_HELP, open_environment
 from policyforest.cli.signal_options import SignalCommandOptions
 from policyforest.data.signal_options import SignalOptions
 from policyforest.environments.episodes import Environment
-from policyforest.environments.evaluation import Evaluation, evaluate
+from policyforest.environments.evaluation import evaluate
 from policyforest.environments.named_problems import named_problem
 from policyforest.exploration import (
     AGENTS,
     EpisodeReport,
     ExploringAgent,
-    ModelExploration,
     make_agent,
     resume,
 )
@@ -129,19 +129,23 @@ def explore(
             _note_beginning(explorer, run_options.run_dir)
         started = time.perf_counter()
         _play(explorer, budget, tensorboard, quiet=json)
+        lost = lost_steps(explorer)
         best = _best_policy(explorer, selection, quiet=json)
         told = {"explored_by": run_options.agent, "explored_episodes": explorer.n_episodes}
         best = with_problem(best, named_problem(problem).id, **told, **known.told())
         best.save(selection.output)
         law = None if explorer.guard is None else explorer.guard.baseline
         offline = compared(best, law, explorer.transitions, _discount(problem, run_options), jobs)
-        judged = evaluate(best, explorer.env or env, episodes=EVALUATION_EPISODES, seed=seed + 1)
+        played = explorer.guarded(best)
+        judged = evaluate(played, explorer.env or env, episodes=EVALUATION_EPISODES, seed=seed + 1)
     report = {"problem": best.info.problem, "agent": run_options.agent, "seed": seed}
-    report |= _report(explorer, selection.output, judged, time.perf_counter() - started) | offline
+    report |= exploration_report(explorer, selection.output, judged, time.perf_counter() - started) | offline | lost
+    report["guard"] = guard_report(played)
     if json:
         print_json(report)
     else:
-        print_pairs(f"Explored {report['problem']} with {report['agent']}", _lines(report, selection, judged))
+        chosen = f"the best of {selection.policies} by {selection.validation_episodes} validation episodes each"
+        print_pairs(f"Explored {report['problem']} with {report['agent']}", report_lines(report, chosen, judged))
 
 
 def _open(
@@ -201,46 +205,6 @@ def _best_policy(explorer: ExploringAgent, selection: SelectionOptions, quiet: b
     with progress(quiet) as bar:
         learned = bar.counted(f"learning {n} policies from {explorer.total_steps:,} samples", n)
         return explorer.best_policy(n, selection.validation_episodes, callback=learned)
-
-
-def _report(explorer: ExploringAgent, output: Path, judged: Evaluation, seconds: float) -> dict[str, Any]:
-    return {
-        "episodes": explorer.n_episodes,
-        "samples": explorer.total_steps,
-        "coverage": explorer.log[-1].coverage,
-        "returns": [episode.episode_return for episode in explorer.log],
-        "policy": str(output),
-        "evaluation": judged.as_dict(),
-        "seconds": seconds,
-        **_about_model(explorer),
-    }
-
-
-def _about_model(explorer: ExploringAgent) -> dict[str, Any]:
-    """What only agents report that plan with a model: which functions they were given, and whether they found anything
-    that is worth doing."""
-    if not isinstance(explorer, ModelExploration):
-        return {}
-    known = [name for name in ("reward", "terminal") if explorer.settings()[name] is not None]
-    return {"known": known, "plans": len(explorer.plans), "goal_found": not explorer.found_nothing}
-
-
-def _lines(report: dict[str, Any], selection: SelectionOptions, judged: Evaluation) -> dict[str, str]:
-    chosen = f"the best of {selection.policies} by {selection.validation_episodes} validation episodes each"
-    told = {}
-    if report.get("known"):
-        told["known"] = " and ".join(report["known"])
-    if report.get("goal_found") is False:
-        coverage = f"{report['coverage']:.1%} of states and actions are known"
-        told["goal"] = f"none was found: nothing beats a constant action ({coverage})"
-    return told | {
-        "samples": f"{report['samples']:,} in {report['episodes']} episodes",
-        "policy": chosen,
-        "return": str(judged),
-        **({} if report["compared"] is None else {"baseline": report["compared"]["text"]}),
-        "time": f"{report['seconds']:.1f} s",
-        "saved": report["policy"],
-    }
 
 
 class EpisodeTable:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any, SupportsFloat, Unpack
 
 import gymnasium as gym
 import numpy as np
 
+from policyforest._support.arguments import Floats
 from policyforest._support.signal_buffer import SignalBuffer
 from policyforest._support.spaces import bounds, require_actions, require_observations
 from policyforest.data.delay import DelaySearch, find_delay
+from policyforest.data.excursions import ObservationWarning
 from policyforest.data.signal_options import SignalOptions, make_signals, with_outside_columns
 from policyforest.data.stacking import stacked_box, stacked_space
 from policyforest.data.transitions import Transitions
@@ -21,22 +24,31 @@ from policyforest.environments.known_task import environment_plant
 PROBE_EPISODES, LONGEST_PROBE = (10, 20, 40), 100
 # With fewer rows than this, no delay is certain.
 ENOUGH_ROWS = 100
+# After so many episodes in a row that are too short for the history, the history is too long for the system.
+MOST_SHORT_EPISODES = 100
 
 
 class SignalTask(gym.Wrapper[Any, Any, Any, Any]):
     """Stacks what is measured into states, and passes commands through actuators.
 
-    While the history of an episode fills, the idle action is taken; these steps are in `n_filling`, and no agent sees
-    them. A delay that is to be found (``delay="auto"``) is looked for at once, in episodes that are played for this.
+    While the history of an episode fills, `filling` acts; these steps are in `n_filling`, and no agent sees them. An
+    episode that ends meanwhile is in `n_short_episodes`, and the next one begins. A delay that is to be found
+    (``delay="auto"``) is looked for at once, in episodes that are played for this.
 
     Args:
         env: An environment with Box spaces.
         probe: What acts in the episodes that the delay is found in, such as a `NoisyBaseline`; None: random actions.
+        filling: What acts on measurements while the history fills: it has ``act(observation)``, as the result of
+            `as_baseline`; None: the idle action, unless an agent with a guard sets the controller of its guard.
         **options: `SignalOptions`.
     """
 
-    def __init__(self, env: gym.Env[Any, Any], *, probe: Any = None, **options: Unpack[SignalOptions]) -> None:
+    def __init__(
+        self, env: gym.Env[Any, Any], *, probe: Any = None, filling: Any = None, **options: Unpack[SignalOptions]
+    ) -> None:
         super().__init__(env)
+        self.filling = filling
+        """What acts while the history fills; None: the idle action"""
         space = require_observations("env.observation_space", env.observation_space)
         actions = require_actions("env.action_space", env.action_space)
         self.evidence: DelaySearch | None = None
@@ -64,23 +76,53 @@ class SignalTask(gym.Wrapper[Any, Any, Any, Any]):
         """What learners use exactly, signals included"""
         self.n_filling = 0
         """Steps that were taken while the history filled"""
+        self.n_short_episodes = 0
+        """Episodes that ended while their history filled"""
         self._buffer = SignalBuffer(signals, bounds(actions))
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Begins an episode, and takes idle actions until the state is complete."""
+        """Begins an episode, and lets `filling` act until the state is complete. An episode that ends before is
+        counted, and another one begins."""
+        for _ in range(MOST_SHORT_EPISODES):
+            state, info = self._filled(seed, options)
+            if state is not None:
+                return state, info
+            self._count_short_episode()
+            seed = None  # the environment goes on with its random numbers; the same seed would end the same way
+        history = self._buffer.signals.history
+        raise ValueError(
+            f"history: is {history}, must be smaller: {MOST_SHORT_EPISODES} episodes in a row ended before the state "
+            f"was complete, which takes {self._buffer.signals.warm_up} steps"
+        )
+
+    def _filled(self, seed: int | None, options: dict[str, Any] | None) -> tuple[Any, dict[str, Any]]:
+        """The first complete state of a new episode; None for one that ends before."""
         observation, info = super().reset(seed=seed, options=options)
         self._buffer.reset()
-        state = self._buffer.measure(observation)
-        while state is None:
-            idle = self._buffer.act(self._buffer.idle).astype(self.action_space.dtype)
-            observation, _, terminated, truncated, info = super().step(idle)
+        state, ended = self._buffer.measure(observation), False
+        while state is None and not ended:
+            taken = self._buffer.act(self._filling_action(observation)).astype(self.action_space.dtype)
+            observation, _, terminated, truncated, info = super().step(taken)
             self.n_filling += 1
-            if terminated or truncated:
-                raise ValueError(
-                    "history: an episode ended before its history was complete, so the history must be shorter"
-                )
-            state = self._buffer.measure(observation)
+            ended = bool(terminated or truncated)
+            state = None if ended else self._buffer.measure(observation)
         return state, info
+
+    def _filling_action(self, observation: Any) -> Floats:
+        if self.filling is None:
+            return self._buffer.idle
+        return np.asarray(self.filling.act(np.asarray(observation, dtype=np.float64)), dtype=np.float64)
+
+    def _count_short_episode(self) -> None:
+        if self.n_short_episodes == 0:
+            warnings.warn(
+                f"an episode ended before its state was complete, which takes {self._buffer.signals.warm_up} steps; no "
+                "sample is made of it. n_short_episodes counts such episodes, and n_filling the steps while histories "
+                "fill",
+                ObservationWarning,
+                stacklevel=3,
+            )
+        self.n_short_episodes += 1
 
     def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
         """Takes the action that a command becomes."""

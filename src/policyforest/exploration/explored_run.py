@@ -12,6 +12,7 @@ from policyforest.environments.episodes import Episode
 from policyforest.exploration.background_plans import BackgroundPlans
 from policyforest.exploration.episode_report import EpisodeReport
 from policyforest.exploration.experience import Experience
+from policyforest.exploration.guards import GuardedPolicy
 from policyforest.exploration.journal import Journal
 from policyforest.exploration.planner import Planner, checked_r_max
 from policyforest.exploration.policy_selection import (
@@ -100,6 +101,10 @@ class ExploredRun:
         """The run directory."""
         return self._journal.run
 
+    def guarded(self, policy: Policy) -> Policy | GuardedPolicy:
+        """A policy as it may be played in the environment: under the guard, if there is one."""
+        return policy
+
     def policies(
         self, n: int = 10, *, callback: PolicyCallback | None = None, executor: Executor | None = None
     ) -> list[Policy]:
@@ -119,10 +124,10 @@ class ExploredRun:
         callback: PolicyCallback | None = None,
         executor: Executor | None = None,
     ) -> Policy:
-        """The best of n policies: by `validation_episodes` episodes each, as the paper proposes; without an
-        environment, by fitted Q evaluation on the samples."""
+        """The best of n policies: by `validation_episodes` episodes each, as the paper proposes, under the guard if
+        there is one; without an environment, by fitted Q evaluation on the samples."""
         whole_number("validation_episodes", validation_episodes, at_least=1)
         candidates = self.policies(n, callback=callback, executor=executor)
         if self.env is None:
             return best_on_samples(candidates, self.transitions, self.planner.q_learner)
-        return best_by_validation(candidates, self.env, validation_episodes, self.seed)
+        return best_by_validation(candidates, self.env, validation_episodes, self.seed, self.guarded)

@@ -33,7 +33,7 @@ from policyforest.exploration.agent_settings import agent_settings
 from policyforest.exploration.episode_report import EpisodeCallback
 from policyforest.exploration.explored_run import ExploredRun
 from policyforest.exploration.explorers import EpisodeKind, Explorer, uniform_action
-from policyforest.exploration.guards import fitted_guard, stacked_system
+from policyforest.exploration.guards import GuardedPolicy, fitted_guard, stacked_system
 from policyforest.exploration.loop import explore_environment
 from policyforest.exploration.planner import PlanInput, Planner
 from policyforest.exploration.problem import Explorable
@@ -41,6 +41,7 @@ from policyforest.exploration.run_directory import Record, RunDirectory, plans_n
 from policyforest.exploration.running_episode import RunningEpisode
 from policyforest.learning.fitted_policy import FittedPolicyForest
 from policyforest.policy.baseline import NoisyBaseline
+from policyforest.policy.policy import Policy
 
 
 class ExploringAgent(ExploredRun):
@@ -93,6 +94,12 @@ class ExploringAgent(ExploredRun):
                 "guard: the run directory was created without it, must be given to the agent together with run_dir"
             )
         self._guard = fitted_guard(guard, self.problem)
+        if self.env is not None:
+            stacked_system(self.env, {}, guard)
+
+    def guarded(self, policy: Policy) -> Policy | GuardedPolicy:
+        """A policy as it may be played in the environment: under the guard, if there is one."""
+        return policy if self._guard is None else GuardedPolicy(policy, self._guard)
 
     def begin_episode(self, *, wait: bool = True) -> None:
         """Begins an episode; with `wait=False` also while a plan is being made.

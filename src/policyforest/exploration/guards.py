@@ -16,7 +16,9 @@ import numpy as np
 from gymnasium.spaces import Box
 
 from policyforest._support.arguments import Floats
+from policyforest._support.formulas import Expression
 from policyforest._support.signals import Signals
+from policyforest._support.spaces import require_observations
 from policyforest.data.signal_options import SignalOptions
 from policyforest.environments.signal_task import SignalTask
 from policyforest.exploration.problem import Explorable, Problem
@@ -25,14 +27,37 @@ from policyforest.policy.controller import PolicyController
 
 
 def stacked_system(system: Explorable, options: SignalOptions, guard: NoisyBaseline | None) -> Explorable:
-    """The environment with the states that the options ask for; a delay that is to be found is looked for under the
-    guard."""
+    """The environment with the states that the options ask for. A delay that is to be found is looked for under the
+    guard, and the controller of the guard acts while histories fill, where what is measured is enough for it."""
     if not options:
+        if isinstance(system, SignalTask) and system.filling is None:
+            system.filling = measured_law(guard, system)
         return system
     if not isinstance(system, gym.Env):
         asked = ", ".join(options)
         raise TypeError(f"{asked}: the system is {type(system).__name__}, must be an environment to have these options")
-    return SignalTask(system, probe=guard, **options)
+    task = SignalTask(system, probe=guard, **options)
+    task.filling = measured_law(guard, task)
+    return task
+
+
+def measured_law(guard: NoisyBaseline | None, task: SignalTask) -> BaselinePolicy | None:
+    """The controller of a guard as a function of one measurement; None where it needs derived signals or past rows."""
+    if guard is None or task.plant.signals is None:
+        return None
+    law, signals = guard.baseline, task.plant.signals
+    space, actions = require_observations("env.observation_space", task.env.observation_space), law.action_space
+    if law.observation_space.shape == space.shape and law.observation_space != task.observation_space:
+        return law
+    if not law.formula:
+        return None
+    try:
+        read = as_baseline(law.formula, space, actions, signals.measured, signals.actions)
+    except ValueError:  # it names columns that are not measured
+        return None
+    used = {name for part in law.formula.split(";") for name in Expression(part.partition("=")[2]).names}
+    same_numbers = signals.channel_names[: len(signals.measured)] == signals.measured
+    return read if same_numbers or used <= set(signals.measured) else None  # s0 is the first of another list otherwise
 
 
 def fitted_guard(guard: NoisyBaseline | None, problem: Problem) -> NoisyBaseline | None:
@@ -84,6 +109,24 @@ class StackedGuard:
         return PolicyController(self, self.signals)
 
 
+class GuardedPolicy:
+    """A learned policy as a system under a guard may play it: within the band, and not outside of the safe box."""
+
+    def __init__(self, policy: Any, guard: NoisyBaseline) -> None:
+        self.policy, self.guard = policy, guard
+        self.observation_space, self.action_space = policy.observation_space, policy.action_space
+        self.n_steps = self.n_changed = 0
+        """Actions that were taken, and those of them that the guard changed"""
+
+    def act(self, state: Floats) -> Floats:
+        """The policy's action as far as the guard allows it; the existing controller's outside of the safe box."""
+        wanted = np.asarray(self.policy.act(state), dtype=np.float64)
+        taken = self.guard.bounded(state, wanted)
+        self.n_steps += 1
+        self.n_changed += not np.array_equal(taken, wanted)
+        return taken
+
+
 def _widened(guard: NoisyBaseline, columns: list[int], problem: Problem) -> Floats | None:
     if guard.safe_box is None:
         return None
@@ -114,7 +157,7 @@ def stored_guard(settings: Mapping[str, Any], problem: Problem, given: NoisyBase
         if guard_settings(fitted) != {"guard": kept}:
             told = guard_settings(fitted)["guard"]
             raise ValueError(f"guard: is {told}, but the run was begun with {kept}")
-        return fitted
+        return given
     if not kept["formula"]:
         raise ValueError(f"guard: must be given again: the run was begun with {kept['law']}, which is not a formula")
     plant = problem.plant.named(problem.observation_space.shape[0], problem.action_space.shape[0])

@@ -176,14 +176,15 @@ class ModelExploration(ExploringAgent):
         callback: PolicyCallback | None = None,
         executor: Executor | None = None,
     ) -> Policy:
-        """The best of up to n policies: by `validation_episodes` episodes each; without an environment, or with None,
-        by what the policies of the run earned in their episodes, and by members of the model's ensemble that none of
-        them was made with. So a run that was good and got worse goes back. The run itself does not change."""
+        """The best of up to n policies: by `validation_episodes` episodes each, under the guard if there is one;
+        without an environment, or with None, by what the policies of the run earned in their episodes, and by members
+        of the model's ensemble that none of them was made with. So a run that was good and got worse goes back. The run
+        itself does not change."""
         if validation_episodes is not None:
             whole_number("validation_episodes", validation_episodes, at_least=1)
         candidates, model = self._choices(n, callback)
         if self.env is not None and validation_episodes is not None:
-            return best_by_validation(candidates, self.env, validation_episodes, self.seed)
+            return best_by_validation(candidates, self.env, validation_episodes, self.seed, self.guarded)
         return self._reliable(candidates[0], model)
 
     def _choices(self, n: int, callback: PolicyCallback | None) -> tuple[list[Policy], DynamicsModel]:

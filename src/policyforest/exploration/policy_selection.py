@@ -63,10 +63,17 @@ def _policy(seed: int, n_jobs: int, shared: tuple[FittedPolicyForest, Transition
     return replace(learner, **seeded, q_learner=replace(learner.q_learner, **seeded)).fit(samples)  # type: ignore[arg-type]
 
 
-def best_by_validation(candidates: Sequence[Policy], env: gym.Env[Any, Any], episodes: int, seed: int) -> Policy:
-    """The policy with the best mean return; all play episodes of the same starts and noise."""
+def best_by_validation(
+    candidates: Sequence[Policy],
+    env: gym.Env[Any, Any],
+    episodes: int,
+    seed: int,
+    guarded: Callable[[Policy], object] = lambda policy: policy,
+) -> Policy:
+    """The policy with the best mean return; all play episodes of the same starts and noise. `guarded` gives what plays
+    in place of a policy."""
     number = whole_number("validation_episodes", episodes, at_least=1)
-    means = [evaluate(p, env, episodes=number, seed=VALIDATION_SEED + seed).mean for p in candidates]
+    means = [evaluate(guarded(p), env, episodes=number, seed=VALIDATION_SEED + seed).mean for p in candidates]
     return candidates[int(np.argmax(means))]
 
 

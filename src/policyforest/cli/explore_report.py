@@ -1,0 +1,83 @@
+"""What ``policyforest explore`` reports: plain data for --json, and lines for people."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from policyforest.environments.evaluation import Evaluation
+from policyforest.exploration import ExploringAgent, ModelExploration
+from policyforest.exploration.guards import GuardedPolicy
+
+
+def exploration_report(explorer: ExploringAgent, output: Path, judged: Evaluation, seconds: float) -> dict[str, Any]:
+    """Plain data about a run, its policy and what that is worth."""
+    return {
+        "episodes": explorer.n_episodes,
+        "samples": explorer.total_steps,
+        "coverage": explorer.log[-1].coverage,
+        "returns": [episode.episode_return for episode in explorer.log],
+        "policy": str(output),
+        "evaluation": judged.as_dict(),
+        "seconds": seconds,
+        **_about_model(explorer),
+    }
+
+
+def lost_steps(explorer: ExploringAgent) -> dict[str, Any]:
+    """Steps that no sample was made of, because the history filled, and episodes that ended meanwhile; in this process,
+    so without the earlier part of a run that is resumed."""
+    env = explorer.env
+    filling, short = (getattr(env, name, 0) for name in ("n_filling", "n_short_episodes"))
+    return {"lost": filling, "short_episodes": short}
+
+
+def _about_model(explorer: ExploringAgent) -> dict[str, Any]:
+    """What only agents report that plan with a model: which functions they were given, and whether they found anything
+    that is worth doing."""
+    if not isinstance(explorer, ModelExploration):
+        return {}
+    known = [name for name in ("reward", "terminal") if explorer.settings()[name] is not None]
+    return {"known": known, "plans": len(explorer.plans), "goal_found": not explorer.found_nothing}
+
+
+def guard_report(played: object) -> dict[str, int] | None:
+    """How often the guard changed the actions of the policy that was evaluated; None without a guard."""
+    if not isinstance(played, GuardedPolicy):
+        return None
+    return {"steps": played.n_steps, "changed": played.n_changed}
+
+
+def report_lines(report: dict[str, Any], chosen: str, judged: Evaluation) -> dict[str, str]:
+    """The report for people; `chosen` says how the policy was."""
+    told = {}
+    if report.get("known"):
+        told["known"] = " and ".join(report["known"])
+    if report.get("goal_found") is False:
+        coverage = f"{report['coverage']:.1%} of states and actions are known"
+        told["goal"] = f"none was found: nothing beats a constant action ({coverage})"
+    return told | {
+        "samples": f"{report['samples']:,} in {report['episodes']} episodes",
+        **_lost_line(report),
+        "policy": chosen,
+        "return": str(judged),
+        **_guard_line(report),
+        **({} if report["compared"] is None else {"baseline": report["compared"]["text"]}),
+        "time": f"{report['seconds']:.1f} s",
+        "saved": report["policy"],
+    }
+
+
+def _lost_line(report: dict[str, Any]) -> dict[str, str]:
+    if not report["lost"]:
+        return {}
+    short = report["short_episodes"]
+    ended = f"; {short:,} episode{'s' if short > 1 else ''} ended meanwhile" if short else ""
+    return {"history": f"{report['lost']:,} steps lost while it filled{ended}"}
+
+
+def _guard_line(report: dict[str, Any]) -> dict[str, str]:
+    if report["guard"] is None:
+        return {}
+    changed, steps = report["guard"]["changed"], report["guard"]["steps"]
+    return {"guard": f"it holds in all episodes, and changed {changed:,} of the {steps:,} actions of this return"}
