@@ -45,6 +45,42 @@ def test_a_newer_version_is_named(tmp_path, saved):
     assert f"this one, {pf.__version__}, reads format version 2" in message
 
 
+@pytest.mark.parametrize("name", ["linear", "greedy"])
+def test_a_flipped_bit_anywhere_is_refused(tmp_path, saved, name):
+    path, whole = tmp_path / "flipped.pforest", saved[name]
+    key = whole.index(b'"sha256"')  # a digest of another name is none: then nothing else has changed
+    rng = np.random.default_rng(0)
+    places = {*range(0, len(whole), max(1, len(whole) // 400)), *rng.integers(len(whole), size=200).tolist()}
+    for place in places - set(range(key, key + 8)):
+        content = bytearray(whole)
+        content[place] ^= 1 << int(rng.integers(8))
+        if content[place : place + 1].isspace() and whole[place : place + 1].isspace():
+            continue  # white space for white space around the JSON of the header
+        refused(path, bytes(content))
+
+
+def test_a_changed_number_that_makes_a_policy_is_refused_by_its_digest(tmp_path, saved):
+    whole = saved["linear"]
+    header, numbers = parted(whole)
+    begin = header["forest0.split"]["data_offsets"][0]
+    at = len(whole) - len(numbers) + begin
+    content = bytearray(whole)
+    content[at] ^= 1
+    assert "it is damaged: its SHA-256 is not the one that it was saved with" in refused(
+        tmp_path / "flipped.pforest", bytes(content)
+    )
+    (tmp_path / "old.pforest").write_bytes(joined(header, numbers))  # an older version wrote no digest
+    assert load(tmp_path / "old.pforest").kind == load_bytes(tmp_path / "same.pforest", whole).kind
+    forged = json.loads(json.dumps(header))
+    forged["__metadata__"]["sha256"] = 7
+    assert "SHA-256" in refused(tmp_path / "forged.pforest", joined(forged, numbers))
+
+
+def load_bytes(path, content):
+    path.write_bytes(content)
+    return load(path)
+
+
 CHANGED_TEXTS = {
     "another format": lambda c: c.update(format="transitions"),
     "version of text": lambda c: c.update(version="1"),

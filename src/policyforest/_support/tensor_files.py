@@ -12,7 +12,8 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from hashlib import sha256
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -25,7 +26,8 @@ DTYPES: dict[str, np.dtype[Any]] = {"I32": np.dtype("<i4"), "I64": np.dtype("<i8
 MAX_HEADER = 1 << 20
 MAX_VALUES = 20_000
 MAX_DEPTH = 8
-TEXT_NAME = "policyforest"
+TEXT_NAME, DIGEST_NAME = "policyforest", "sha256"
+CHUNK = 1 << 20
 
 
 class Place(NamedTuple):
@@ -38,13 +40,17 @@ class Place(NamedTuple):
     shape: tuple[int, ...]
 
 
-def write_tensors(path: str | os.PathLike[str], arrays: Mapping[str, Array], content: Mapping[str, Any]) -> None:
-    """Writes the arrays, and `content`, plain data that becomes the JSON text."""
+def write_tensors(
+    path: str | os.PathLike[str], arrays: Mapping[str, Array], content: Mapping[str, Any], *, digest: bool = False
+) -> None:
+    """Writes the arrays, and `content`, plain data that becomes the JSON text; with `digest` also the SHA-256 of all of
+    it, beside the text, where readers that do not know it pass over it."""
     from safetensors.numpy import save
 
     require_plain(content)
     text = json.dumps(content, allow_nan=False)
     whole = save({name: np.ascontiguousarray(array) for name, array in arrays.items()}, {TEXT_NAME: text})
+    whole = _with_digest(whole) if digest else whole
     header = whole[8 : 8 + int.from_bytes(whole[:8], "little")]
     _require_size(len(header), MAX_HEADER)
     _parse(header.decode("ascii"))
@@ -54,6 +60,48 @@ def write_tensors(path: str | os.PathLike[str], arrays: Mapping[str, Array], con
 
 def read_header(file: BinaryIO) -> tuple[dict[str, Any], dict[str, Any]]:
     """The content of the JSON text, and what the header says of each array, yet to be believed."""
+    texts, entries = _header(file)
+    content = _parse(texts[TEXT_NAME])
+    if not isinstance(content, dict):
+        raise ValueError("its text is not an object")
+    require_plain(content)
+    return content, entries
+
+
+def require_digest(file: BinaryIO) -> None:
+    """Refuses a file whose digest is not that of its content; one without a digest passes, as older files have none.
+
+    To be called after `read_header`; leaves the place in the file as it is."""
+    begin = file.tell()
+    file.seek(0)
+    texts, entries = _header(file)
+    if DIGEST_NAME in texts:
+        chunks = iter(lambda: file.read(CHUNK), b"")
+        if texts[DIGEST_NAME] != _digest(texts[TEXT_NAME], entries, chunks):
+            raise ValueError("it is damaged: its SHA-256 is not the one that it was saved with")
+    file.seek(begin)
+
+
+def _with_digest(whole: bytes) -> bytes:
+    """A file with the digest in its header, which is written here: the library gives several texts no fixed order."""
+    length = int.from_bytes(whole[:8], "little")
+    entries, numbers = json.loads(whole[8 : 8 + length]), whole[8 + length :]
+    texts = entries.pop("__metadata__")
+    texts[DIGEST_NAME] = _digest(texts[TEXT_NAME], entries, [numbers])
+    header = json.dumps({"__metadata__": texts} | entries, separators=(",", ":")).encode("ascii")
+    header += b" " * (-len(header) % 8)  # numbers begin at a multiple of eight bytes
+    return len(header).to_bytes(8, "little") + header + numbers
+
+
+def _digest(text: str, entries: Mapping[str, Any], numbers: Iterable[bytes]) -> str:
+    found = sha256(text.encode() + json.dumps(entries, sort_keys=True).encode())
+    for part in numbers:
+        found.update(part)
+    return found.hexdigest()
+
+
+def _header(file: BinaryIO) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The texts of the header, and what it says of each array."""
     size = os.fstat(file.fileno()).st_size
     if size < 8:
         raise ValueError(f"it has {size} bytes")
@@ -65,11 +113,7 @@ def read_header(file: BinaryIO) -> tuple[dict[str, Any], dict[str, Any]]:
     texts = entries.pop("__metadata__", None)
     if not isinstance(texts, dict) or not isinstance(texts.get(TEXT_NAME), str):
         raise ValueError("its header has no metadata of policyforest")
-    content = _parse(texts[TEXT_NAME])
-    if not isinstance(content, dict):
-        raise ValueError("its text is not an object")
-    require_plain(content)
-    return content, entries
+    return texts, entries
 
 
 def read_arrays(file: BinaryIO, entries: Mapping[str, Any]) -> dict[str, Array]:

@@ -11,7 +11,8 @@ The text of format versions 1 and 2:
 | `settings` | what else the kind needs |
 | `signals` | format version 2 alone: how measurements become states and commands actions: `Signals` |
 
-The arrays of a forest are `forest0.feature`, `forest0.split`, … as in `Forest.arrays`. A loaded policy has passed all
+Beside the text lies the SHA-256 of the content; files that older versions wrote have none. The arrays of a forest are
+`forest0.feature`, `forest0.split`, … as in `Forest.arrays`. A loaded policy has passed all
 checks that one made in memory passes (children in range and acyclic, finite numbers, dimensions that agree) and some
 that only a stranger's file can fail; nothing is walked before.
 """
@@ -30,7 +31,7 @@ from gymnasium.spaces import Box
 from policyforest._support.arguments import Array, real_number, whole_number
 from policyforest._support.signals import Signals
 from policyforest._support.spaces import box_from_json, box_to_json
-from policyforest._support.tensor_files import read_arrays, read_header, write_tensors
+from policyforest._support.tensor_files import read_arrays, read_header, require_digest, write_tensors
 from policyforest.policy.baseline import BaselinePolicy, as_baseline
 from policyforest.policy.greedy_policy import GreedyPolicy
 from policyforest.policy.policy import Policy, Simplification
@@ -72,7 +73,7 @@ def save_policy(policy: Any, path: str | os.PathLike[str]) -> None:
     }
     if policy.signals is not None:
         content["signals"] = policy.signals.settings()
-    write_tensors(path, arrays, content)
+    write_tensors(path, arrays, content, digest=True)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -92,6 +93,7 @@ def _read(file: BinaryIO) -> Any:
     if content.get("format") != FORMAT:
         raise ValueError("not a PolicyForest policy file")
     _require_version(content.get("version"))
+    require_digest(file)
     wanted = KEYS | ({"signals"} if content["version"] == VERSION else set())
     if content.keys() != wanted:
         raise ValueError(f"its text has {', '.join(content)}, must have {', '.join(sorted(wanted))}")
