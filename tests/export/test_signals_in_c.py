@@ -98,6 +98,39 @@ def test_a_step_before_the_first_reset_is_idle_and_remembers_nothing(tmp_path):
     assert compiled.step_many(rows).tobytes() == python_run(policy.controller(), rows).tobytes()
 
 
+@pytest.mark.parametrize("precision", ["float64", "float32", "int16"])
+@pytest.mark.parametrize("case", ["all", "divisions", "filters"])
+def test_c_is_idle_where_python_refuses_and_fills_its_history_again(case, precision, tmp_path):
+    options = CASES.get(case) or {
+        "history": 2, "max_rate": 0.4, "idle": 0.5, "derive": [
+            "a = clip(x / (1 - theta), -2, 2)", "b = min(1 / a, 3) + max(a, 0)", "d = diff(a, 0.1)",
+            "e = 1 if x / theta > 0 else sign(b)", "f = ema(e, 0.5)", "g = x > 0 and 1 / theta or not a <= 1",
+        ],
+    }  # fmt: skip
+    policy = example(**options)
+    policy.export_c(tmp_path, precision=precision)
+    rows = measured_rows(policy, 400, np.random.default_rng(1))
+    rows[rng_rows(0)], rows[rng_rows(1), 1] = np.nan, np.inf
+    rows[rng_rows(2), 0], rows[rng_rows(3), 0] = 0.0, 1.0
+    runner = {"float64": policy, "float32": policy.astype("float32")}.get(precision) or quantise(policy)
+    controller, expected, refused = runner_controller(policy, runner), [], 0
+    controller.reset()
+    for row in rows:
+        try:
+            controller.step(row)
+        except ValueError:
+            refused += 1
+        expected.append(controller.last_action)
+    assert refused >= (20 if case == "divisions" else 10)
+    found = HostPolicy(tmp_path).step_many(rows)
+    assert found.tobytes() == np.array(expected).tobytes()
+    assert len(np.unique(found)) > 10
+
+
+def rng_rows(seed):
+    return np.random.default_rng(seed).choice(400, 6, replace=False)
+
+
 def test_a_rate_below_the_resolution_of_int16_is_refused(tmp_path):
     policy = example(max_rate=1e-6)
     with pytest.raises(ValueError, match=r"max_rate\[0\]: is 1e-06, below the resolution 6.1\d+e-05 of int16"):

@@ -63,12 +63,22 @@ def test_what_is_no_baseline_is_refused(law, error, message):
         ),
         (lambda state: np.array([np.nan]), r"returned \[nan\] at the state"),
         (lambda state: np.zeros(2), r"returned shape \(1, 2\), must return shape \(1, 1\)"),
-        ("u = 1/omega", "returned .inf. at the state"),
+        ("u = 1/omega", r"returned .inf. at the state \[0.1, 0.0\], .* \(does it divide by zero"),
+        ("u = clip(1/omega, -50, 50)", r"returned .nan. at the state \[0.1, 0.0\], .* \(does it divide by zero"),
+        ("u = 3*theta if omega > 1/omega else 0", "does it divide by zero"),
     ],
 )
 def test_actions_that_are_not_finite_or_leave_their_box_are_refused(law, message):
     with pytest.raises(ValueError, match=message):
         baseline(law).act([0.1, 0.0])
+
+
+@pytest.mark.parametrize("returned", [None, "left", [None], {"u": 1.0}])
+def test_what_a_function_returns_in_place_of_numbers_is_named(returned):
+    with pytest.raises(
+        TypeError, match=r"baseline: .* returned .* at the state \[0.1, 0.0\], must return one number per"
+    ):
+        baseline(lambda state: returned).act([0.1, 0.0])
 
 
 def test_a_pid_law_with_an_integral_is_a_formula_in_its_incremental_form():

@@ -209,3 +209,10 @@ def test_a_log_s_formula_over_its_columns_is_known_and_one_over_others_is_measur
     assert np.array_equal(again.terminals, known.terminals)
     measured = pf.read_log(tmp_path / "log.csv", reward="-power", **read).transitions
     assert measured.plant.reward is None
+
+
+@pytest.mark.parametrize("formula", ["1/theta", "clip(1/theta, -1, 1)", "-1 if 1/theta > 0 else 0"])
+def test_a_reward_that_divides_by_zero_is_refused_also_inside_a_clip(formula):
+    data = pf.collect(PENDULUM, episodes=1, seed=0, max_steps=3)  # its first angle is 0
+    with pytest.raises(ValueError, match=r"reward: .* (nan|inf) .*finite numbers \(does it divide by zero\?\)"):
+        data.with_known(reward=formula)

@@ -189,13 +189,58 @@ def test_a_controller_refuses_what_is_no_measurement(observation, error, message
         controller.step(observation)
 
 
-def test_a_measurement_without_a_derived_value_is_refused_and_forgotten():
-    signals = Signals(("x", "y"), ("u",), derived=(("q", "x / y"),))
+@pytest.mark.parametrize("bad", [[1.0, 0.0], [math.nan, 1.0], [1.0]])
+def test_a_measurement_that_is_refused_breaks_the_history_and_counts_as_an_idle_step(bad):
+    signals = Signals(
+        ("x", "y"), ("u",), derived=(("q", "clip(x / y, -3, 3)"), ("w", "diff(x, 1)")), history=2, history_actions=1,
+        actuators=Actuators(max_rate=(0.5,)), idle=(0.25,),
+    )  # fmt: skip
     controller = some_policy(signals).controller()
     controller.reset()
-    with pytest.raises(ValueError, match="q = x / y is not finite at"):
+    for row in ([0.1, 1.0], [0.2, 1.0], [0.3, 1.0]):
+        before = controller.step(row)
+    assert controller.state is not None
+    with pytest.raises(ValueError, match="observation: "):
+        controller.step(bad)
+    assert controller.state is None
+    expected = np.clip(0.25, before - 0.5, before + 0.5)
+    assert np.array_equal(controller.last_action, expected)
+    for row in ([0.4, 1.0], [0.5, 1.0]):  # the difference and the second row are not known again
+        assert np.array_equal(controller.step(row), np.clip(0.25, expected - 0.5, expected + 0.5))
+        expected = controller.last_action
+        assert controller.state is None
+    controller.step([0.6, 1.0])
+    assert controller.state is not None
+    assert np.allclose(controller.state[[0, 4]], [0.6, 0.5])
+
+
+@pytest.mark.parametrize("formula", [
+    "clip(x / y, -1, 1)", "min(x / y, 1)", "max(-x / y, 1)", "sign(x / y)", "x / (x / y)", "1 if x / y > 0 else 0",
+    "not x / y", "x > 5 or x / y", "x < 5 and x / y", "ema(clip(x / y, -1, 1), 0.5)", "abs(sign(y / y))",
+])  # fmt: skip
+def test_a_division_by_zero_in_a_derived_signal_is_not_hidden(formula):
+    signals = Signals(("x", "y"), ("u",), derived=(("q", formula),))
+    controller = some_policy(signals).controller()
+    controller.reset()
+    assert controller.step([1.0, 2.0]).shape == (1,)
+    with pytest.raises(ValueError, match=r"q = .* is not finite at"):
         controller.step([1.0, 0.0])
-    assert controller.step([1.0, 1.0]).shape == (1,)
+    rows = np.array([[1.0, 1.0], [1.0, 0.0], [1.0, 3.0], [1.0, 4.0]])
+    data = pf.Transitions(
+        rows[:-1], np.zeros((3, 1)), np.zeros(3), rows[1:], np.zeros(3, bool), np.zeros(3, int), action_space=ACTIONS,
+        plant=pf.Plant(("x", "y"), ("u",)),
+    )  # fmt: skip
+    with pytest.raises(ValueError, match=r"derive: q = .* at .*1.0, 0.0.*is there a division by zero"):
+        data.with_signals(derive=[f"q = {formula}"])
+
+
+@pytest.mark.parametrize("formula", ["x / y if y > 0 else 0", "y > 0 and x / y", "y == 0 or x / y", "x / max(y, 1)"])
+def test_a_division_that_does_not_matter_is_no_error(formula):
+    signals = Signals(("x", "y"), ("u",), derived=(("q", formula),))
+    controller = some_policy(signals).controller()
+    controller.reset()
+    controller.step([1.0, 0.0])
+    assert np.isfinite(controller.state).all()
 
 
 @pytest.mark.parametrize(
@@ -218,7 +263,14 @@ def test_a_measurement_without_a_derived_value_is_refused_and_forgotten():
         ({"derive": ["v = exp(x)"]}, "derive: v: has 'exp"),
         ({"derive": ["v = ema(x, 2)"]}, "ema has the share 2, must be above 0 and at most 1"),
         ({"derive": ["v = diff(x, 0)"]}, "diff has 0 as its second argument"),
-        ({"derive": ["x = y"]}, "signals: the names x, y, x, u must differ"),
+        ({"derive": ["x = y"]}, "derive: 'x' is the name of a measured column, must be a new name"),
+        ({"derive": ["u = y"]}, "derive: 'u' is the name of an action, must be a new name"),
+        ({"derive": ["v = y", "v = x"]}, "derive: 'v' is the name of another derived column, must be a new name"),
+        (
+            {"derive": ["x_1 = y"], "history": 2},
+            "derive: 'x_1' must be another name, because the state holds a past row",
+        ),
+        ({"derive": ["u_1 = y"], "delay": 1}, r"derive: 'u_1' must be another name, .*\(history 1, 1 past actions\)"),
         ({"derive": ["v = 1/(x-x)"]}, "derive: v = 1/[(]x-x[)] is (inf|nan) at .*, must be finite"),
         ({"channels": ["z"]}, "channels: names 'z', the known names are x, y"),
         ({"period": 0}, "period: is 0"),

@@ -80,8 +80,8 @@ class Expression:
         return f"Expression({self.text!r})"
 
     def __call__(self, columns: Mapping[str, Floats]) -> Floats:
-        """Its value for every row; a comparison is 1 or 0. Rows where it has no value are NaN or infinite, also where
-        that value is compared: a division by zero does not end in a plain yes or no."""
+        """Its value for every row; a comparison is 1 or 0. Rows where it has no value are NaN or infinite, whatever
+        becomes of that value: a division by zero does not end in a plain yes or no, and `clip` does not hide it."""
         missing = self.names - columns.keys()
         if missing:
             known = ", ".join(sorted(columns))
@@ -135,7 +135,10 @@ class Expression:
             case ast.Name(id=name):
                 return columns[name] if name in columns else np.float64(CONSTANTS[name])
             case ast.BinOp(left=left, op=op, right=right):
-                return OPERATORS[type(op)](self._value(left, columns), self._value(right, columns))
+                operands = [self._value(left, columns), self._value(right, columns)]
+                value = OPERATORS[type(op)](*operands)
+                # Sums and products hand on what is not finite; 1/inf and nan**0 would not.
+                return _known(value, operands) if isinstance(op, ast.Div | ast.Pow) else value
             case ast.UnaryOp(op=op, operand=operand):
                 value = self._value(operand, columns)
                 if isinstance(op, ast.Not):
@@ -161,7 +164,8 @@ class Expression:
                 value = np.where(chosen == 1.0, self._value(body, columns), self._value(orelse, columns))
                 return np.where(np.isnan(chosen), np.nan, value)
             case ast.Call(func=ast.Name(id=name), args=args):
-                return FUNCTIONS[name][0](*(self._value(argument, columns) for argument in args))
+                operands = [self._value(argument, columns) for argument in args]
+                return _known(FUNCTIONS[name][0](*operands), operands)
         raise AssertionError(f"{ast.dump(node)} was not refused")
 
 
@@ -185,6 +189,15 @@ class Formula:
         if not math.isfinite(result):
             raise ValueError(f"formula {self._expression.text!r}: is {result} for {dict(values)}, must be finite")
         return result
+
+
+def _known(value: Any, operands: Iterable[Any]) -> Any:
+    """The value of an operation; NaN where an operand is not finite, which `clip` or `tanh` would hide."""
+    for operand in operands:
+        finite = np.isfinite(operand)
+        if not finite.all():
+            value = np.where(finite, value, np.nan)
+    return value
 
 
 def _truth(value: Any) -> Floats:

@@ -39,26 +39,45 @@ class SignalBuffer:
             return None
         return np.concatenate([*self._rows, *self._actions[: self.signals.history_actions]])
 
+    @property
+    def last_action(self) -> NDArray[Any]:
+        """The last action; before the first one what counts as it."""
+        if not self._actions:
+            raise RuntimeError("last_action: reset was not called; call it at the beginning of each episode")
+        return self._actions[0].copy()
+
     def measure(self, observation: ArrayLike) -> NDArray[Any] | None:
-        """Takes a measurement and returns the state; a measurement that is refused changes nothing."""
+        """Takes a measurement and returns the state. A measurement that is refused breaks the history: what was
+        measured is forgotten, and the history fills again; the actions are kept."""
         if self._memory is None:
             raise RuntimeError("step: reset was not called; call it at the beginning of each episode")
+        try:
+            channels = self._channels(observation, self._memory)
+        except (TypeError, ValueError):
+            self._memory, self._rows = Memory(), []
+            raise
+        if channels is not None:
+            self._rows = [channels, *self._rows[: self.signals.history - 1]]
+        return self.state
+
+    def _channels(self, observation: ArrayLike, memory: Memory) -> NDArray[Any] | None:
+        """The channels of a measurement; None before derived signals have a value."""
         row: NDArray[Any] = real_array("observation", observation).astype(self._real)
         if row.shape != (len(self.signals.measured),):
             expected = f"({len(self.signals.measured)},): {', '.join(self.signals.measured)}"
             raise ValueError(f"observation: has shape {row.shape}, must have shape {expected}")
         if not np.isfinite(row).all():
             raise ValueError(f"observation: is {row.tolist()}, must be finite")
-        memory = self._memory.copy()
         derived, ready = self.signals.program.run(row[None], memory)
-        if ready[0] and not np.isfinite(derived).all():
-            name, text = self.signals.derived[int(np.argmin(np.isfinite(derived[0])))]
+        if not ready[0]:
+            return None
+        columns = np.concatenate([row, derived[0]])
+        channels: NDArray[Any] = columns[list(self.signals.kept)]
+        if not np.isfinite(channels).all():
+            d = self.signals.kept[int(np.argmin(np.isfinite(channels)))] - len(row)
+            name, text = self.signals.derived[d]
             raise ValueError(f"observation: {name} = {text} is not finite at {row.tolist()}, must be finite")
-        self._memory = memory
-        if ready[0]:
-            channels = np.concatenate([row, derived[0]])[list(self.signals.kept)]
-            self._rows = [channels, *self._rows[: self.signals.history - 1]]
-        return self.state
+        return channels
 
     def act(self, command: NDArray[Any]) -> NDArray[Any]:
         """The action that a command becomes, which is remembered."""

@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 
 SignalRows = NDArray[Any]
 WITH_MEMORY = ("diff", "ema")
+HIDING = ("/", "sign", "min", "max", "clip", "not", "and", "or", "select", "<", "<=", ">", ">=", "==", "!=")
+"""Operations whose result can be finite although an operand is not"""
 # pi/2 in three parts of few bits, so that products with small whole numbers are exact (Cody and Waite).
 HALF_PI = (1.5707963267341256, 6.077100506303966e-11, 2.0222662487959506e-21)
 SINE = (-1.6666666666666632e-01, 8.333333333322489e-03, -1.984126982985795e-04, 2.755731370707007e-06,
@@ -81,6 +83,8 @@ class SignalProgram:
                     value = np.full(len(rows), numbers[0], dtype=rows.dtype)
                 else:
                     value = _plain(op.word, given, real)
+                    if op.word in HIDING:
+                        value = np.where(_known(op.word, given, real), value, real(np.nan))
                 values.append(value)
                 ready.append(there)
         chosen = [values[i] for i in self.outputs]
@@ -116,6 +120,20 @@ def _remembered(
             seen, out[i] = True, last
     memory.seen[place], memory.last[place] = seen, last
     return out, there
+
+
+def _known(word: str, given: list[SignalRows], real: Any) -> NDArray[np.bool_]:
+    """Where all operands that matter are finite: a division by zero has no value, whatever becomes of it."""
+    finite: list[NDArray[np.bool_]] = [np.isfinite(x) for x in given]
+    known: NDArray[np.bool_] = np.logical_and.reduce(finite)
+    match word:
+        case "and":
+            known = finite[0] & ((given[0] == real(0)) | finite[1])
+        case "or":
+            known = finite[0] & ((given[0] != real(0)) | finite[1])
+        case "select":
+            known = finite[0] & np.where(given[0] != real(0), finite[1], finite[2])
+    return known
 
 
 def _plain(word: str, given: list[SignalRows], real: Any) -> Any:

@@ -142,6 +142,7 @@ class Signals:
             raise ValueError("signals: measured and actions are empty, must name columns")
         whole_number("history", self.history, at_least=1, at_most=MOST_ROWS)
         whole_number("history_actions", self.history_actions, at_least=0, at_most=MOST_ROWS)
+        self._require_new_names()
         names = [*self.measured, *(name for name, _ in self.derived)]
         if len({*names, *self.actions}) != len(names) + len(self.actions):
             raise ValueError(f"signals: the names {', '.join([*names, *self.actions])} must differ from each other")
@@ -155,6 +156,20 @@ class Signals:
         if self.actuators.max_rate and self.history_actions < 1:
             raise ValueError("history_actions: is 0, must be at least 1 with max_rate: the state holds the last action")
         _ = self.program
+
+    def _require_new_names(self) -> None:
+        """Refuses derived columns with the name of something else."""
+        taken = dict.fromkeys(self.measured, "a measured column") | dict.fromkeys(self.actions, "an action")
+        for name, _ in self.derived:
+            if name in taken:
+                raise ValueError(f"derive: {name!r} is the name of {taken[name]}, must be a new name")
+            taken[name] = "another derived column"
+        clashing = [name for name, _ in self.derived if self.state_names.count(name) > 1]
+        if clashing:
+            told = (
+                f"the state holds a past row of that name (history {self.history}, {self.history_actions} past actions)"
+            )
+            raise ValueError(f"derive: {clashing[0]!r} must be another name, because {told}")
 
     @cached_property
     def program(self) -> SignalProgram:

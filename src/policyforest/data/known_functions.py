@@ -40,7 +40,10 @@ def _called(name: str, function: Known, *rows: Floats) -> Floats:
     values: Floats = returned.astype(np.float64)
     if not np.isfinite(values).all():
         i = int(np.flatnonzero(~np.isfinite(values))[0])
-        raise ValueError(f"{name}: returned {values[i]} at the state {states[i].tolist()}, must return finite numbers")
+        raise ValueError(
+            f"{name}: returned {values[i]} at the state {states[i].tolist()}, must return finite numbers (does it "
+            "divide by zero?)"
+        )
     return values
 
 

@@ -95,11 +95,13 @@ def _stacked(data: Transitions, rows: NDArray[np.intp], signals: Signals, before
 def channel_rows(measured: Floats, signals: Signals) -> Floats:
     """The channels of measured rows that follow each other; a ValueError where a derived one has no finite value."""
     derived, ready = signals.program.run(np.ascontiguousarray(measured), Memory())
-    bad = ~np.isfinite(derived) & ready[:, None]
-    if bad.any():
-        row, d = np.argwhere(bad)[0]
-        name, text = signals.derived[d]
-        at = measured[row].tolist()
-        raise ValueError(f"derive: {name} = {text} is {derived[row, d]} at {at}, must be finite")
     columns: Floats = np.concatenate([measured, derived], axis=1)[:, list(signals.kept)]
+    bad = ~np.isfinite(columns) & ready[:, None]
+    if bad.any():
+        row, c = np.argwhere(bad)[0]
+        name, text = signals.derived[signals.kept[c] - measured.shape[1]]
+        at = measured[row].tolist()
+        raise ValueError(
+            f"derive: {name} = {text} is {columns[row, c]} at {at}, must be finite (is there a division by zero?)"
+        )
     return columns

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policyforest._support.arguments import Floats
-from policyforest._support.signal_formulas import COSINE, HALF_PI, SINE, Operation
+from policyforest._support.signal_formulas import COSINE, HALF_PI, HIDING, SINE, Operation
 from policyforest._support.signals import Signals
 from policyforest.export.int16 import QuantisedPolicy
 from policyforest.export.program import Program
@@ -39,16 +39,17 @@ def signal_facts(policy: Policy, program: Program, runner: Policy | Float32Polic
         "signal_saved": saved,
         "memory": memory,
         "channels": channels,
+        "derived_channels": [v for v, i in zip(channels, signals.kept, strict=True) if i >= len(signals.measured)],
         "n_channels": len(signals.channel_names),
         "kept_actions": max(1, signals.history_actions),
         "wait": signals.program.warm_up,
         "idle": [program.literal(x) for x in idle],
         "recorded_run": _recorded_run(policy, signals, runner, program),
-        **_helpers(signals, program, _limit_lines(signals, box, program)),
+        **_helpers(signals, program, _limit_lines(signals, box, program), lines),
     }
 
 
-def _helpers(signals: Signals, program: Program, limits: list[list[str]]) -> dict[str, Any]:
+def _helpers(signals: Signals, program: Program, limits: list[list[str]], lines: list[str]) -> dict[str, Any]:
     """The functions that the code needs, and their numbers: a function that nothing calls would be a warning."""
     columns = [*range(len(signals.measured)), *signals.program.outputs]
     used = _used(signals.program.operations, [columns[i] for i in signals.kept])
@@ -60,6 +61,7 @@ def _helpers(signals: Signals, program: Program, limits: list[list[str]]) -> dic
         "limits": limits,
         "needs_floor": floors or any("whole_below" in line for row in limits for line in row),
         "needs_held": bool(limits) or "clip" in words,
+        "needs_known": any("known(" in line for line in lines),
         "signal_words": words,
         "short_ways": short_ways,
         "pi": np.pi,
@@ -138,6 +140,8 @@ def _operations(signals: Signals, program: Program) -> tuple[list[str], int, lis
     for k, op in enumerate(operations):
         wait = max((waits[i] for i in op.operands), default=0)
         text = _expression(op, program, places, wait)
+        if op.word in HIDING:
+            text = _known(op, text, [i for i in op.operands if operations[i].word != "number"], program)
         lines.append(f"const real v{k} = {text};")
         if op.word in ("diff", "ema"):
             kept = f"v{op.operands[0]}" if op.word == "diff" else f"v{k}"
@@ -148,6 +152,24 @@ def _operations(signals: Signals, program: Program) -> tuple[list[str], int, lis
     used = _used(operations, [columns[i] for i in signals.kept])
     kept_lines = [line for k, line in enumerate(lines) if k in used]
     return kept_lines, places, [s for s in saved if _names_used(s, used)], [f"v{columns[i]}" for i in signals.kept]
+
+
+def _known(op: Operation, text: str, doubtful: list[int], program: Program) -> str:
+    """The text of an operation, with NaN for its value where an operand that matters is not finite."""
+    yes, no = (program.literal(x) for x in (1.0, 0.0))
+    match op.word:
+        case "and" | "or":
+            first, second = op.operands
+            left = f"known(v{second}, v{second} != {no} ? {yes} : {no})"
+            ends = f"{left} : {no}" if op.word == "and" else f"{yes} : {left}"
+            return f"known(v{first}, v{first} != {no} ? {ends})"
+        case "select":
+            return f"known(v{op.operands[0]}, {text})"
+        case "/":  # what is not finite above the line stays so
+            doubtful = [i for i in doubtful if i == op.operands[1]]
+    for i in dict.fromkeys(doubtful):
+        text = f"known(v{i}, {text})"
+    return text
 
 
 def _used(operations: tuple[Operation, ...], wanted: list[int]) -> set[int]:

@@ -60,9 +60,12 @@ class BaselinePolicy(ActingPolicy):
         fine = np.isfinite(actions) & (actions >= box[:, 0] - slack) & (actions <= box[:, 1] + slack)
         if not fine.all():
             i = int(np.argmin(fine.all(axis=1)))
+            remedy = "; limit a law with clip(…, low, high)"
+            if not np.isfinite(actions[i]).all():
+                remedy = " (does it divide by zero? a clip around that does not help)"
             raise ValueError(
                 f"baseline: {self.text} returned {actions[i].tolist()} at the state {rows[i].tolist()}, must be finite "
-                f"and within {box.tolist()}; limit a law with clip(…, low, high)"
+                f"and within {box.tolist()}{remedy}"
             )
         kept: Floats = np.clip(actions, box[:, 0], box[:, 1])
         return kept
@@ -91,10 +94,20 @@ def as_baseline(
         name = getattr(baseline, "__name__", "a function")
 
         def rows(states: Floats) -> Any:
-            return np.array([np.atleast_1d(np.asarray(function(state), dtype=np.float64)) for state in states])
+            return np.array([_numbers(name, function(state), state) for state in states])
 
         return BaselinePolicy(rows, *spaces, text=name)
     raise TypeError(f"baseline: is {baseline!r}, must be a policy, a function or a formula such as 'u = -2*theta'")
+
+
+def _numbers(name: str, returned: Any, state: Floats) -> Floats:
+    """What a function returned as numbers; None is none, though NumPy would take it for NaN."""
+    numbers = np.atleast_1d(np.asarray(returned))
+    if numbers.dtype.kind not in "fiub":
+        raise TypeError(
+            f"baseline: {name} returned {returned!r} at the state {state.tolist()}, must return one number per action"
+        )
+    return numbers.astype(np.float64)
 
 
 def _law(text: str, state_names: tuple[str, ...], action_names: tuple[str, ...]) -> Callable[[Floats], Floats]:

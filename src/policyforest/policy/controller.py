@@ -16,7 +16,12 @@ class PolicyController:
     """Runs a policy step by step: derived signals, history and actuators are computed here, as the exported C does.
 
     `reset()` begins an episode; `step(observation)` returns the action. While the history fills, the action is the
-    idle one, which also counts as what was commanded before the first step."""
+    idle one, which also counts as what was commanded before the first step.
+
+    A measurement that is refused (NaN, another shape, a derived signal without a finite value) is an error, and breaks
+    the history, which fills again from the next step on: rows before and after a gap are not one control step apart.
+    The action of that step is the idle one, as far as the actuators allow it: `last_action` is what the exported C
+    gives there, and what the controller takes for commanded."""
 
     def __init__(self, policy: Any, signals: Signals, precision: type = np.float64) -> None:
         self.signals = signals
@@ -32,8 +37,19 @@ class PolicyController:
         """The state by what was measured so far; None while the history fills."""
         return self._buffer.state
 
+    @property
+    def last_action(self) -> NDArray[Any]:
+        """The action of the last step; after an error the idle one, as far as the actuators allow it."""
+        return self._buffer.last_action
+
     def step(self, observation: ArrayLike) -> NDArray[Any]:
         """The action for a measurement; call it once per control step."""
-        state = self._buffer.measure(observation)
-        command = self._buffer.idle if state is None else np.asarray(self._act(state), dtype=self._real)
+        command = self._buffer.idle
+        try:
+            state = self._buffer.measure(observation)
+            if state is not None:
+                command = np.asarray(self._act(state), dtype=self._real)
+        except (TypeError, ValueError):
+            self._buffer.act(self._buffer.idle)
+            raise
         return self._buffer.act(command)

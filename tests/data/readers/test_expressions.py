@@ -48,6 +48,23 @@ def test_a_formula_has_python_s_own_value_in_every_row(text: str) -> None:
         assert values[i] == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
+HIDDEN = ["clip(x / y, -1, 1)", "min(x / y, 1)", "max(-x / y, 1)", "sign(x / y)", "tanh(x / y)", "x / (x / y)",
+          "(x / y)**0", "atan2(x / y, 1)", "exp(-abs(x / y))", "clip(log(y), -5, 5)", "abs(clip(sqrt(-1 - y), 0, 1))",
+          "min(exp(1000 * (1 - y)), 1)"]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", HIDDEN)
+def test_no_function_hides_a_division_by_zero_or_another_value_that_is_not_finite(text: str) -> None:
+    values = Expression(text)({"x": np.array([0.5, 1.0]), "y": np.array([0.0, 2.0])})
+    assert not np.isfinite(values[0])
+    assert math.isfinite(values[1]) or "sqrt" in text
+
+
+def test_a_division_by_zero_that_is_not_chosen_does_not_matter() -> None:
+    values = Expression("clip(x / y, -1, 1) if y != 0 else 0")({"x": np.ones(2), "y": np.array([0.0, 4.0])})
+    assert values.tolist() == [0.0, 0.25]
+
+
 def test_the_names_it_needs_are_known_before_it_is_computed() -> None:
     assert Expression("-(x**2) + sin(pi * z)").names == {"x", "z"}
     with pytest.raises(ValueError, match="names z, the known names are x, y"):
