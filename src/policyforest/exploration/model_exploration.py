@@ -178,8 +178,7 @@ class ModelExploration(ExploringAgent):
     ) -> Policy:
         """The best of up to n policies: by `validation_episodes` episodes each, under the guard if there is one;
         without an environment, or with None, by what the policies of the run earned in their episodes, and by members
-        of the model's ensemble that none of them was made with. So a run that was good and got worse goes back. The run
-        itself does not change."""
+        of the model's ensemble that none of them was made with. So a run that was good and got worse goes back."""
         if validation_episodes is not None:
             whole_number("validation_episodes", validation_episodes, at_least=1)
         candidates, model = self._choices(n, callback)
