@@ -92,7 +92,9 @@ def test_a_guard_that_does_not_fit_and_options_without_an_environment_are_refuse
     with pytest.raises(ValueError, match="guard: its controller observes omega, which must be among the channels"):
         pf.DisagreementExploration(gym.make(PENDULUM), guard=guard(), channels=["theta"], history=2)
     spaces = (gym.make(PENDULUM).observation_space, gym.make(PENDULUM).action_space)
-    with pytest.raises(TypeError, match="history: the system is tuple, must be an environment"):
+    with pytest.raises(
+        TypeError, match=r"history: the system is tuple, must be an environment .*; for a robot without one"
+    ):
         pf.DisagreementExploration(spaces, history=2)
 
 

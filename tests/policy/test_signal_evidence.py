@@ -110,6 +110,25 @@ def test_a_few_rows_that_come_late_are_counted_where_history_counts_rows(tmp_pat
     assert "irregular" not in {w.code for w in brought.warnings}
 
 
+def test_one_late_row_is_counted_in_the_singular(tmp_path):
+    log = write_log(tmp_path / "log.csv", np.where(np.arange(120) == 7, 0.2, 0.1).cumsum())
+    (warning,) = [w for w in read(log, time="time", history=2).description.warnings if w.code == "irregular"]
+    assert "1 row does not follow the row before after 0.1 s" in str(warning)
+
+
+@pytest.mark.parametrize("steps", [
+    np.where(np.arange(120) < 60, 0.1, 0.2), np.where(np.arange(120) % 2, 0.1, 0.2),
+    np.where(np.arange(120) < 110, 0.1, 0.15),
+])  # fmt: skip
+def test_a_log_whose_period_changes_is_refused_and_the_rows_are_counted(steps, tmp_path):
+    log = write_log(tmp_path / "log.csv", steps.cumsum())
+    late = int((np.abs(np.diff(steps.cumsum()) - np.median(np.diff(steps.cumsum()))) > 0.02).sum())
+    counted = rf"period: the time between rows varies by .* \({late} of 120 rows come early or late\), must be the same"
+    with pytest.raises(ValueError, match=counted):
+        read(log, time="time", history=2)
+    assert read(log, time="time", history=2, period=0.1).transitions.plant.signals.period == 0.1
+
+
 def test_files_keep_an_action_without_a_rate_limit(tmp_path):
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(41, 1)).cumsum(axis=0)

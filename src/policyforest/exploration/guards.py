@@ -35,7 +35,10 @@ def stacked_system(system: Explorable, options: SignalOptions, guard: NoisyBasel
         return system
     if not isinstance(system, gym.Env):
         asked = ", ".join(options)
-        raise TypeError(f"{asked}: the system is {type(system).__name__}, must be an environment to have these options")
+        raise TypeError(
+            f"{asked}: the system is {type(system).__name__}, must be an environment to have these options; for a "
+            "robot without one, record its episodes and learn from the recording with them"
+        )
     task = SignalTask(system, probe=guard, **options)
     task.filling = measured_law(guard, task)
     return task

@@ -73,9 +73,10 @@ def _irregular(found: Description) -> tuple[Advice, ...]:
     if not found.n_irregular or found.resampled_to is not None:
         return ()
     assert found.period is not None  # rows have times
+    many = "1 row does" if found.n_irregular == 1 else f"{found.n_irregular:,} rows do"
     text = (
-        f"{found.n_irregular:,} rows do not follow the row before after {found.period:.3g} s, but history, delay and "
-        "derived signals count each row as one control step"
+        f"{many} not follow the row before after {found.period:.3g} s, but history, delay and derived signals count "
+        "each row as one control step"
     )
     period = float(f"{found.period:.2g}")
     return (
@@ -93,6 +94,7 @@ def _require_period(found: Description) -> None:
         return
     if found.jitter > VARYING * found.period:
         raise ValueError(
-            f"period: the time between rows varies by {found.jitter:.3g} s around {found.period:.3g} s, must be the "
-            "same for history, delay and derived signals; give the control period (period=…, --period) to resample"
+            f"period: the time between rows varies by {found.jitter:.3g} s around {found.period:.3g} s "
+            f"({found.n_irregular:,} of {found.n_rows:,} rows come early or late), must be the same for history, delay "
+            "and derived signals; give the control period (period=…, --period) to resample"
         )
