@@ -31,7 +31,7 @@ from policyforest.cli.problem_argument import PROBLEM_HELP, open_environment
 from policyforest.cli.signal_options import SignalCommandOptions
 from policyforest.data.signal_options import SignalOptions
 from policyforest.environments.episodes import Environment
-from policyforest.environments.evaluation import evaluate
+from policyforest.environments.evaluation import Evaluation, evaluate
 from policyforest.environments.named_problems import named_problem
 from policyforest.exploration import (
     AGENTS,
@@ -94,6 +94,11 @@ class SelectionOptions:
     validation_episodes: Annotated[int, typer.Option(help="Episodes that decide which policy is the best.")] = 10
     output: PolicyOutput = Path("policy.pforest")
 
+    @property
+    def told(self) -> str:
+        """How the policy is chosen, for people."""
+        return f"the best of {self.policies} by {self.validation_episodes} validation episodes each"
+
     def check(self) -> None:
         if self.output.suffix != SUFFIX or not self.output.parent.is_dir():
             raise ValueError(f"--output: is {self.output}, must end in {SUFFIX} and lie in a folder that exists")
@@ -123,36 +128,40 @@ def explore(
     plans = run_options.agent == PLAN_AGENT  # it takes formulas itself; others see them as the problem's own
     with closing(open_environment(problem) if plans else known.applied(open_environment(problem))) as env:
         wanted = _with_stored_delay(signals.arguments(), run_options.run_dir)
-        system, left, guard = baseline.prepared(env, wanted, seed)
-        explorer = _open(system, problem, run_options, known if plans else KnownOptions(), guard, left, seed, jobs)
+        parts = baseline.prepared(env, wanted, seed)
+        explorer = _open(parts, problem, run_options, known if plans else KnownOptions(), seed, jobs)
         if not json:
             _note_beginning(explorer, run_options.run_dir)
         started = time.perf_counter()
         _play(explorer, budget, tensorboard, quiet=json)
         lost = lost_steps(explorer)
-        best = _best_policy(explorer, selection, quiet=json)
-        told = {"explored_by": run_options.agent, "explored_episodes": explorer.n_episodes}
-        best = with_problem(best, named_problem(problem).id, **told, **known.told())
+        told = {"explored_by": run_options.agent, "explored_episodes": explorer.n_episodes, **known.told()}
+        best = with_problem(_best_policy(explorer, selection, quiet=json), named_problem(problem).id, **told)
         best.save(selection.output)
         law = None if explorer.guard is None else explorer.guard.baseline
         offline = compared(best, law, explorer.transitions, _discount(problem, run_options), jobs)
-        played = explorer.guarded(best)
-        judged = evaluate(played, explorer.env or env, episodes=EVALUATION_EPISODES, seed=seed + 1)
-    report = {"problem": best.info.problem, "agent": run_options.agent, "seed": seed}
-    report |= exploration_report(explorer, selection.output, judged, time.perf_counter() - started) | offline | lost
-    report["guard"] = guard_report(played)
+        judged, guarded = _judged(explorer, best, explorer.env or env, seed + 1)
+    report = {"problem": best.info.problem, "agent": run_options.agent, "seed": seed} | offline | lost | guarded
+    report |= exploration_report(explorer, selection.output, judged, time.perf_counter() - started)
     if json:
         print_json(report)
-    else:
-        chosen = f"the best of {selection.policies} by {selection.validation_episodes} validation episodes each"
-        print_pairs(f"Explored {report['problem']} with {report['agent']}", report_lines(report, chosen, judged))
+        return
+    print_pairs(f"Explored {report['problem']} with {report['agent']}", report_lines(report, selection.told, judged))
+
+
+def _judged(explorer: ExploringAgent, best: Any, env: Environment, seed: int) -> tuple[Evaluation, dict[str, Any]]:
+    """What the policy is worth under the guard of the run, if there is one, and how often that changed its actions."""
+    played = explorer.guarded(best)
+    judged = evaluate(played, env, episodes=EVALUATION_EPISODES, seed=seed)
+    return judged, {"guard": guard_report(played)}
 
 
 def _open(
-    env: Environment, problem: str, options: RunOptions, known: KnownOptions, guard: NoisyBaseline | None,
-    signals: SignalOptions, seed: int, jobs: int,
+    parts: tuple[Environment, SignalOptions, NoisyBaseline | None], problem: str, options: RunOptions,
+    known: KnownOptions, seed: int, jobs: int,
 ) -> ExploringAgent:  # fmt: skip
     """A new run, or the one in `run_dir`, which must have been begun with the same settings."""
+    env, signals, guard = parts
     settings: dict[str, Any] = {
         "r_max": options.r_max,
         "discount": _discount(problem, options),

@@ -49,7 +49,7 @@ def guard_report(played: object) -> dict[str, int] | None:
 
 
 def report_lines(report: dict[str, Any], chosen: str, judged: Evaluation) -> dict[str, str]:
-    """The report for people; `chosen` says how the policy was."""
+    """The report for people; `chosen` states how the policy was chosen."""
     told = {}
     if report.get("known"):
         told["known"] = " and ".join(report["known"])
