@@ -14,6 +14,10 @@ Known = Callable[[Floats, Floats, Floats], Any]
 """A function of rows of states, actions and next states that returns one number per row"""
 
 
+class UnjudgedStepError(ValueError):
+    """A step whose reward or end has no finite value; the steps before it are sound."""
+
+
 def known_rewards(function: Known, states: Floats, actions: Floats, next_states: Floats) -> Floats:
     """The rewards of a user's function, one finite number per row."""
     return _called("reward", function, states, actions, next_states)
@@ -31,7 +35,8 @@ def _called(name: str, function: Known, *rows: Floats) -> Floats:
         returned = np.asarray(function(*map(_read_only, rows)))
     except Exception as error:
         place = _failing_state(function, rows)
-        raise ValueError(f"{name}: raised {type(error).__name__} ({error}) at {place}, must return a number") from error
+        told = f"raised {type(error).__name__} ({error}) at {place}"
+        raise UnjudgedStepError(f"{name}: {told}, must return a number") from error
     if returned.shape != (len(states),):
         given = f"an array of shape {returned.shape} for {len(states)} states from {states[0].tolist()} on"
         raise ValueError(f"{name}: returned {given}, must return an array of shape ({len(states)},)")
@@ -40,9 +45,8 @@ def _called(name: str, function: Known, *rows: Floats) -> Floats:
     values: Floats = returned.astype(np.float64)
     if not np.isfinite(values).all():
         i = int(np.flatnonzero(~np.isfinite(values))[0])
-        raise ValueError(
-            f"{name}: returned {values[i]} at the state {states[i].tolist()}, must return finite numbers (does it "
-            "divide by zero?)"
+        raise UnjudgedStepError(
+            f"{name}: returned {values[i]} at {_step(rows, i)}, must return finite numbers (does it divide by zero?)"
         )
     return values
 
@@ -59,5 +63,10 @@ def _failing_state(function: Known, rows: tuple[Floats, ...]) -> str:
         try:
             function(*(_read_only(part[i : i + 1]) for part in rows))
         except Exception:
-            return f"the state {rows[0][i].tolist()}"
+            return _step(rows, i)
     return f"{len(rows[0])} states from {rows[0][0].tolist()} on"
+
+
+def _step(rows: tuple[Floats, ...], i: int) -> str:
+    state, action, ahead = (part[i].tolist() for part in rows)
+    return f"the state {state} (action {action}, next state {ahead})"

@@ -136,6 +136,12 @@ class ExploringAgent(ExploredRun):
         """Forgets the running episode; the finished ones are kept."""
         self._running = None
 
+    def cut_episode(self) -> None:
+        """Ends the running episode after its last sound step; one without steps is forgotten."""
+        if self._running is not None and len(self._running):
+            self.end_episode()
+        self.abandon_episode()
+
     def end_episode(self, *, background: bool = False) -> None:
         """Ends the episode and plans the next; `background`: in a thread, and `act` switches when it is ready.
 

@@ -11,6 +11,7 @@ import gymnasium as gym
 import numpy as np
 
 from policyforest._support.arguments import whole_number
+from policyforest.data.known_functions import UnjudgedStepError
 from policyforest.environments.episodes import random_streams, warn_if_unseeded
 from policyforest.exploration.episode_report import EpisodeCallback, EpisodeReport
 
@@ -49,7 +50,8 @@ def explore_environment(
 
 
 def play_episode(agent: ExploringAgent, env: gym.Env[Any, Any], limit: int | None) -> None:
-    """One episode. If the environment raises, the finished episodes are kept and the error is shown."""
+    """One episode. If the environment raises, the finished episodes are kept and the error is shown; if a step has no
+    reward, so are the steps before it, as an episode that was cut."""
     agent.begin_episode()
     try:
         env_seed, _ = random_streams(agent.seed, agent.n_episodes)
@@ -62,6 +64,9 @@ def play_episode(agent: ExploringAgent, env: gym.Env[Any, Any], limit: int | Non
             agent.observe(applied, float(reward), np.asarray(observation, np.float64), bool(terminal))
             if terminal or truncated:
                 break
+    except UnjudgedStepError:
+        agent.cut_episode()
+        raise
     except BaseException:
         agent.abandon_episode()
         raise

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from policyforest._support.arguments import Floats, finite_array
+from policyforest._support.arguments import Floats, finite_array, real_array
 from policyforest._support.spaces import bounds
+from policyforest.data.known_functions import UnjudgedStepError
 from policyforest.environments.episodes import Episode
 from policyforest.exploration.problem import Problem
 
@@ -44,7 +45,10 @@ class RunningEpisode:
         box = bounds(self._problem.action_space)
         if taken.shape != (len(box),) or not ((taken >= box[:, 0]) & (taken <= box[:, 1])).all():
             raise ValueError(f"action: is {taken.tolist()}, must lie within {box.tolist()}")
-        paid = float(finite_array("reward", [reward], 1)[0])
+        paid = float(real_array("reward", [reward])[0])
+        if not np.isfinite(paid):
+            place = f"the state {self._states[-1].tolist()} (action {taken.tolist()})"
+            raise UnjudgedStepError(f"reward: is {paid} at {place}, must be finite")
         self._states.append(self._state("next_state", next_state))
         self._actions.append(taken)
         self._rewards.append(paid)
