@@ -189,6 +189,7 @@ class _Planning:
         constant = max(CONSTANTS, key=lambda name: float(values[name].mean()) if name in values else -np.inf)
         gain = values[best] - values[constant]
         useless = best in CONSTANTS or not certainly_better(gain) or float(gain.mean()) < self._negligible()
+        useless = useless or self._nothing_paid()
         sequence, explores = planned.sequence, useless and not self.task.final
         if explores:
             novel = self._planned(self._novelty())
@@ -249,6 +250,13 @@ class _Planning:
     def _negligible(self) -> float:
         """Gains below it are worth nothing: a small part of the spread of rewards, for as long as they matter."""
         return NEGLIGIBLE * float(self.task.samples.rewards.std()) / (1.0 - self.how.discount)
+
+    def _nothing_paid(self) -> bool:
+        """Whether all steps earned the same and none was the last: then candidates differ only in how far they leave
+        the data."""
+        data = self.task.samples
+        told = self.model.known_reward is not None or self.model.known_terminal is not None
+        return not told and not data.terminals.any() and float(np.ptp(data.rewards)) == 0.0
 
     def _novelty(self) -> float:
         """What a step beyond the data is worth: the spread of the rewards for as long as they matter, less from episode
