@@ -14,6 +14,7 @@ from gymnasium.spaces import Box
 
 import policyforest as pf
 from exploring import Corridor, corridor_problem, same_behaviour, same_samples
+from policyforest.data.known_functions import UnjudgedStepError
 from policyforest.exploration import ModelPlanner, ensemble_judge, make_agent, model_planner, resume
 from policyforest.exploration.known_formulas import known_function
 from policyforest.learning.improvement import trajectories, trajectory_policy
@@ -181,6 +182,30 @@ def test_a_goal_is_found_without_being_told_what_it_pays():
     assert any(report.kind == "optimistic" for report in learner.log)
 
 
+@pytest.mark.parametrize("every_step", [0.0, -1.0])
+def test_a_goal_is_found_where_all_other_steps_pay_the_same(every_step):
+    class Flat(Valley):
+        def step(self, action: Any) -> Any:
+            state, _, done, cut, told = super().step(action)
+            return state, 10.0 if done else every_step, done, cut, told
+
+    learner = pf.ModelExploration(Flat(), discount=0.9, seed=0, max_steps=60)
+    learner.learn(episodes=10, callback=lambda report: not report.terminal)
+    assert learner.log[-1].terminal
+    assert {report.kind for report in learner.log[1:]} == {"optimistic"}  # nothing that is known is worth doing
+
+
+def test_rewards_that_never_differ_are_no_goal():
+    class Unpaid(Corridor):
+        def step(self, action: Any) -> Any:
+            state, _, *rest = super().step(action)
+            return state, 0.0, *rest
+
+    learner = agent(Unpaid(), seed=0).learn(episodes=4)
+    assert learner.plans
+    assert learner.found_nothing
+
+
 def test_a_goal_that_is_never_found_is_reported(monkeypatch):
     monkeypatch.setattr(Valley, "goal", math.inf)
     learner = agent(Valley(), seed=0, max_steps=30).learn(episodes=3)
@@ -270,6 +295,41 @@ def test_a_reward_function_that_fails_costs_no_episode_and_the_error_names_the_s
     assert learner.n_episodes == len(learner.log) == len(list((tmp_path / "run").glob("episode-*"))) == 2
 
 
+@pytest.mark.parametrize("wrong", [math.nan, math.inf, "raises"])
+def test_an_environment_s_reward_that_fails_costs_only_its_step(tmp_path, wrong):
+    class Failing(Corridor):
+        def step(self, action: Any) -> Any:
+            state, reward, *rest = super().step(action)
+            if (self.episode, self.t) != (2, 5):
+                return state, reward, *rest
+            if wrong == "raises":
+                raise UnjudgedStepError("reward: raised ZeroDivisionError at the state [0.1], must return a number")
+            return state, wrong, *rest
+
+    learner = agent(Failing(), seed=8, run_dir=tmp_path / "run")
+    with pytest.raises(ValueError, match=r"^reward: (is (nan|inf)|raised .*) at the state \[.*must"):
+        learner.learn(episodes=6)
+    assert [report.steps for report in learner.log] == [10, 10, 4]
+    assert not learner.episodes[-1].terminal
+    learner.run.close()
+    found = resume(tmp_path / "run", Corridor())
+    assert same_samples(found.transitions, learner.transitions)
+    assert found.learn(episodes=4).n_episodes == 4
+
+
+def test_a_first_step_without_a_reward_leaves_no_episode():
+    class Failing(Corridor):
+        def step(self, action: Any) -> Any:
+            state, _, *rest = super().step(action)
+            return state, math.nan, *rest
+
+    learner = agent(Failing(), seed=8)
+    with pytest.raises(ValueError, match="reward: is nan at the state"):
+        learner.learn(episodes=1)
+    assert learner.n_episodes == 0
+    learner.begin_episode()  # nothing is left of the first
+
+
 def test_an_environment_that_never_ends_is_cut(monkeypatch):
     monkeypatch.setattr("policyforest.exploration.model_exploration.LONGEST_EPISODE", 25)
 
@@ -279,6 +339,10 @@ def test_an_environment_that_never_ends_is_cut(monkeypatch):
 
     learner = agent(Endless(), seed=0).learn(episodes=2)
     assert [report.steps for report in learner.log] == [25, 25]
+    steps = itertools.count()
+    monkeypatch.setattr(Endless, "reset", lambda self, **how: (next(steps), Corridor.reset(self, **how))[1])
+    assert learner.best_policy(1, 2).act([0.5])[0] < 0
+    assert next(steps) >= 2  # the episodes of the validation came to an end
 
 
 def test_episodes_of_one_step_and_actions_without_effect_are_survived():

@@ -150,9 +150,10 @@ def explore(
 
 
 def _judged(explorer: ExploringAgent, best: Any, env: Environment, seed: int) -> tuple[Evaluation, dict[str, Any]]:
-    """What the policy is worth under the guard of the run, if there is one, and how often that changed its actions."""
+    """What the policy earns in episodes that neither the run nor the validation has seen, under the guard of the run, if
+    there is one, and how often that changed its actions."""
     played = explorer.guarded(best)
-    judged = evaluate(played, env, episodes=EVALUATION_EPISODES, seed=seed)
+    judged = evaluate(played, env, episodes=EVALUATION_EPISODES, seed=seed, max_steps=explorer.longest_judged)
     return judged, {"guard": guard_report(played)}
 
 

@@ -33,6 +33,9 @@ from policyforest.policy.policy import Policy
 class ExploredRun:
     """What an agent has explored; `ExploringAgent` adds how it does so. The parameters are described there."""
 
+    max_steps: int | None = None
+    """The longest episode of `learn`, if shorter than the environment's own time limit"""
+
     def __init__(
         self, problem: Explorable, planner: Planner, final: FittedPolicyForest | None, r_max: float | None, seed: int
     ) -> None:
@@ -92,6 +95,16 @@ class ExploredRun:
         self._plans.wait()
 
     @property
+    def never_ends(self) -> bool:
+        """Whether the environment declares no time limit."""
+        return self.env is not None and (self.env.spec is None or self.env.spec.max_episode_steps is None)
+
+    @property
+    def longest_judged(self) -> int | None:
+        """The longest episode that a policy is judged by: as in the run where the environment has no time limit."""
+        return self.max_steps if self.never_ends else None
+
+    @property
     def log(self) -> list[EpisodeReport]:
         """A report of each finished episode."""
         return self._journal.log
@@ -130,4 +143,5 @@ class ExploredRun:
         candidates = self.policies(n, callback=callback, executor=executor)
         if self.env is None:
             return best_on_samples(candidates, self.transitions, self.planner.q_learner)
-        return best_by_validation(candidates, self.env, validation_episodes, self.seed, self.guarded)
+        how = self.seed, self.guarded, self.longest_judged
+        return best_by_validation(candidates, self.env, validation_episodes, *how)

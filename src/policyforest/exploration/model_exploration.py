@@ -96,7 +96,7 @@ class ModelExploration(ExploringAgent):
             for name, given in (("reward", reward), ("terminal", terminal))
         }
         self.model_planner = ModelPlanner(gamma, **functions, growth=growth, n_jobs=n_jobs)
-        if self.max_steps is None and self.env is not None and _never_ends(self.env):
+        if self.max_steps is None and self.never_ends:
             self.max_steps = LONGEST_EPISODE
         if run_dir is not None:
             self._journal.run = RunDirectory.create(run_dir, self.settings())
@@ -183,7 +183,8 @@ class ModelExploration(ExploringAgent):
             whole_number("validation_episodes", validation_episodes, at_least=1)
         candidates, model = self._choices(n, callback)
         if self.env is not None and validation_episodes is not None:
-            return best_by_validation(candidates, self.env, validation_episodes, self.seed, self.guarded)
+            how = self.seed, self.guarded, self.longest_judged
+            return best_by_validation(candidates, self.env, validation_episodes, *how)
         return self._reliable(candidates[0], model)
 
     def _choices(self, n: int, callback: PolicyCallback | None) -> tuple[list[Policy], DynamicsModel]:
@@ -293,8 +294,3 @@ class _HeldActions:
             self._left = int(self._rng.integers(1, LONGEST_HOLD))
         self._left -= 1
         return self._action
-
-
-def _never_ends(env: Any) -> bool:
-    """Whether an environment declares no time limit."""
-    return env.spec is None or env.spec.max_episode_steps is None

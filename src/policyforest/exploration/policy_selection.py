@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import gymnasium as gym
@@ -68,12 +69,14 @@ def best_by_validation(
     env: gym.Env[Any, Any],
     episodes: int,
     seed: int,
-    guarded: Callable[[Policy], object] = lambda policy: policy,
+    guarded: Callable[[Policy], Any] = lambda policy: policy,
+    max_steps: int | None = None,
 ) -> Policy:
     """The policy with the best mean return; all play episodes of the same starts and noise. `guarded` gives what plays
-    in place of a policy."""
+    in place of a policy; an episode that is longer than `max_steps` is cut."""
     number = whole_number("validation_episodes", episodes, at_least=1)
-    means = [evaluate(guarded(p), env, episodes=number, seed=VALIDATION_SEED + seed).mean for p in candidates]
+    judge = partial(evaluate, env=env, episodes=number, seed=VALIDATION_SEED + seed, max_steps=max_steps)
+    means = [judge(guarded(policy)).mean for policy in candidates]
     return candidates[int(np.argmax(means))]
 
 
