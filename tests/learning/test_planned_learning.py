@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -110,16 +112,28 @@ def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads() -> None:
     assert np.array_equal(one.act_batch(data.states), two.act_batch(data.states))
 
 
-def test_rewards_that_no_model_explains_are_learned_without_planning_and_with_a_warning() -> None:
+def samples_with_random_rewards() -> pf.Transitions:
     data = linear_samples(200)
-    noise = pf.Transitions(
+    return pf.Transitions(
         data.states, data.actions, np.random.default_rng(1).standard_normal(200), data.next_states, data.terminals,
         data.episodes, action_space=data.action_space,
     )  # fmt: skip
+
+
+def test_rewards_that_no_model_explains_are_learned_without_planning_and_with_a_warning() -> None:
+    noise = samples_with_random_rewards()
     with pytest.warns(pf.PlanningWarning, match="planning was not used"):
         planned = pf.PlannedLearning(0.5).fit(noise)
     assert planned.improvement is None
-    assert np.isfinite(planned.policy.act_batch(data.states)).all()
+    assert np.isfinite(planned.policy.act_batch(noise.states)).all()
+
+
+@pytest.mark.parametrize("learn", [lambda x: pf.learn(x, discount=0.5), lambda x: pf.PlannedLearning(0.5).fit(x)])
+def test_a_warning_points_at_the_line_that_called_the_library(learn: Callable[[pf.Transitions], Any]) -> None:
+    with pytest.warns(pf.PlanningWarning, match="planning was not used") as told:
+        learn(samples_with_random_rewards())
+    assert told[0].filename == __file__
+    assert told[0].lineno == learn.__code__.co_firstlineno
 
 
 def test_actions_without_effect_leave_the_constant_action_and_say_so() -> None:

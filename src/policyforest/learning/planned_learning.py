@@ -18,6 +18,7 @@ import numpy as np
 
 from policyforest._support.arguments import real_number, seed_number
 from policyforest._support.blas import one_blas_thread
+from policyforest._support.callers import user_stacklevel
 from policyforest._support.progress import stages_shown
 from policyforest._support.settings import HOW
 from policyforest.data.plant import KnownFunction
@@ -37,7 +38,7 @@ SCORE_WITH_BASELINE = 0.5
 
 
 class PlanningWarning(UserWarning):
-    """Planning was not used, or found nothing better than a constant action or the controller that was there."""
+    """Planning was not used, or found nothing better than a constant action or than the given controller."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class PlannedLearning:
     Args:
         discount: gamma, in [0, 1).
         baseline: An existing controller: a policy, a function of one state, or a formula such as
-            ``"u = -12*theta - 3*omega"``; the result is not worse in the model.
+            ``"u = -12*theta - 3*omega"``. In the model, the result is not worse than it.
         reward: A known reward instead of a learned one: a formula over named columns of (s, a, s'), or a function of
             rows (states, actions, next_states).
         terminal: The same for terminal steps.
@@ -90,7 +91,7 @@ class PlannedLearning:
         )
         planned = contest.run()
         if planned.note:
-            warnings.warn(planned.note, PlanningWarning, stacklevel=3)
+            warnings.warn(planned.note, PlanningWarning, stacklevel=user_stacklevel())
         return planned
 
     def _baseline(self, samples: Transitions) -> Any:
@@ -111,7 +112,7 @@ class PlannedLearning:
         )
         if self.baseline is not None:
             note += " and was not compared with the controller that was given (see compare_offline)"
-        warnings.warn(note, PlanningWarning, stacklevel=3)
+        warnings.warn(note, PlanningWarning, stacklevel=user_stacklevel())
         self._tell("Fitted Q Iteration")
         q = FittedQIteration(self.discount, resample=None, random_state=seed, n_jobs=self.n_jobs).fit(samples)
         policy = FittedPolicyForest(random_state=seed, n_jobs=self.n_jobs).fit(q)
@@ -133,13 +134,13 @@ def learn(
     n_jobs: int | None = 1,
     progress: bool = False,
 ) -> Any:
-    """The best policy that the samples allow, without tuning.
+    """Learns the best policy that the samples allow, without tuning. It plans with a learned model.
 
     Args:
         data: Transitions, or a dataset that `as_transitions` knows.
         discount: gamma, in [0, 1).
         baseline: An existing controller: a policy, a function of one state or a formula such as
-            ``"u = -12*theta - 3*omega"``; the result is not worse in the model (see `compare_offline`).
+            ``"u = -12*theta - 3*omega"``. In the model, the result is not worse than it (see `compare_offline`).
         reward: A known reward instead of a learned one: a formula such as ``"-(theta**2) - 0.1*u**2"`` over named
             columns of (s, a, s'), or a function of rows (states, actions, next_states).
         terminal: The same for terminal steps.
