@@ -8,10 +8,12 @@ from gymnasium.spaces import Box
 
 import policyforest as pf
 from policyforest._support.labels import labels_for, labels_told
+from policyforest.learning.improvement.mean_policy import mean_policy
 from policyforest.learning.improvement.simple_policies import constant_policy
 from policyforest.policy.action_time import action_time
 from policyforest.report import page
 from policyforest.report.canvas import BLUE, ORANGE
+from policyforest.report.data_edge import data_edge
 from policyforest.report.plots import episode_figure, learning_figure, png_bytes, policy_figure, returns_figure
 from policyforest.report.rollouts import rollouts_figure
 from policyforest.report.state_slice import slice_of, state_box
@@ -66,6 +68,32 @@ def test_policies_of_any_dimensions_are_drawn(n_states: int, n_actions: int) -> 
     panels = [axes for axes in figure.axes if axes.get_title(loc="left").startswith("Action")]
     assert len(panels) == n_actions
     assert png_bytes(figure).startswith(b"\x89PNG")
+
+
+def test_a_picture_marks_the_edge_of_the_samples_and_pales_what_lies_beyond() -> None:
+    samples = np.random.default_rng(1).uniform([-0.5, -0.2], [0.4, 0.3], (50, 2))
+    axes = policy_figure(policy_of(2, 1), samples=samples).axes[0]
+    edge = np.array(axes.lines[0].get_data())
+    assert np.array_equal([edge.min(axis=1), edge.max(axis=1)], [samples.min(axis=0), samples.max(axis=0)])
+    veil = np.asarray(axes.images[1].get_array())[..., 3]
+    x, y = slice_of(policy_of(2, 1), resolution=len(veil)).axes
+    assert np.array_equal(veil[:, np.abs(x).argmin()] > 0, (y < edge[1].min()) | (y > edge[1].max()))
+
+
+def test_an_angle_that_wraps_around_has_no_edge() -> None:
+    plane = slice_of(policy_of(2, 1))
+    samples = np.array([[0.1, 0.2], [0.3, 0.1]])
+    assert np.array_equal(data_edge(plane, samples, {0: (-1.0, 1.0)}), [plane.box[0], [0.1, 0.2]])
+    with pytest.raises(ValueError, match=r"samples: have the shape \(2, 3\), must be rows of 2 numbers"):
+        data_edge(plane, np.zeros((2, 3)), {})
+
+
+def test_the_heading_of_a_picture_names_the_method_in_words() -> None:
+    data = pf.collect("policyforest/DoubleIntegrator-v0", episodes=5, seed=0)
+    policy = mean_policy(data, [constant_policy(data, np.zeros(1))])
+    heading = policy_figure(policy).get_suptitle()
+    assert "mean of candidates without a clear difference" in heading
+    assert f"learned from {len(data)} samples" in heading
 
 
 def test_the_colours_are_the_policy_s_actions() -> None:

@@ -22,10 +22,11 @@ from policyforest.cli.learn_report import print_candidates
 from policyforest.cli.option_groups import with_option_groups
 from policyforest.cli.output import Json, note, one_line, print_json, print_pairs
 from policyforest.data.transition_files import load_transitions
+from policyforest.data.transitions import Transitions
 from policyforest.policy.model_card import MOST_DIMENSIONS
 from policyforest.policy.policy import Policy
 from policyforest.policy.policy_files import load
-from policyforest.report.candidates import COMPARISON, comparison_of
+from policyforest.report.candidates import COMPARISON, WORDS, comparison_of
 from policyforest.report.state_slice import UnboundedStatesError, state_box
 
 
@@ -42,7 +43,11 @@ class DrawingOptions:
     ] = None
     no_picture: Annotated[bool, typer.Option("--no-picture", help="Print the text only, without a picture.")] = False
     data: Annotated[
-        Path | None, typer.Option(help="The samples it was learned from: the page shows how well each state was known.")
+        Path | None,
+        typer.Option(
+            help="The samples it was learned from: the picture shows them and the edge of the data, the page how well "
+            "each state was known."
+        ),
     ] = None
     certificate: Annotated[
         Path | None, typer.Option(help="A .pfcert file of this policy: draw its set over the map and on the page.")
@@ -54,6 +59,9 @@ class DrawingOptions:
         str | None,
         typer.Option(help="A state '0, 0.5, …': values of the other dimensions.  [default: middle of the box]"),
     ] = None
+
+    def samples(self) -> Transitions | None:
+        return None if self.data is None else load_transitions(self.data)
 
     def check(self) -> None:
         for option, path, ending in (("--picture", self.picture, ".png"), ("--page", self.page, ".html")):
@@ -179,7 +187,8 @@ def _draw(
         if proved is not None and proved.n_states >= 2:
             figure = certificate_figure(proved, policy, drawing.dims, at)
         else:
-            figure = policy_figure(policy, drawing.dims, at)
+            samples = drawing.samples()
+            figure = policy_figure(policy, drawing.dims, at, None if samples is None else samples.states)
     except (ImportError, UnboundedStatesError) as error:
         if drawing.picture is not None:
             raise
@@ -205,12 +214,11 @@ def _write_page(
         if drawing.page is not None:
             raise ValueError("--page: the policy has one state dimension, a page needs at least two")
         return None
-    samples = None if drawing.data is None else load_transitions(drawing.data)
     facts = [(name, words) for name, words in _lines(report).items() if name != "picture"]
     path = drawing.page or beside
     try:
         more = [] if proved is None else certificate_blocks(proved, policy)
-        write_policy_page(path, policy, facts, samples=samples, dims=drawing.dims, at=at, more=more)
+        write_policy_page(path, policy, facts, samples=drawing.samples(), dims=drawing.dims, at=at, more=more)
     except (ImportError, UnboundedStatesError) as error:
         if drawing.page is not None:
             raise
@@ -224,7 +232,7 @@ def _lines(report: Mapping[str, Any]) -> dict[str, str]:
     labels = labels_told(report["problem"], told, len(report["observation_space"]), len(report["action_space"]))
     known = zip(labels.states, report["learned_on"], strict=True)
     lines = {
-        "method": f"{report['method']} ({report['kind']})",
+        "method": f"{WORDS.get(report['method'], report['method'])} ({report['kind']})",
         "problem": report["problem"] or "not named",
         "states": ", ".join(f"{name} in {_range(sides)}" for name, sides in known),
         "actions": ", ".join(

@@ -17,13 +17,22 @@ CAPTION = (
 COMPARISON = ("winner", "candidates", "note")
 """The settings that hold it"""
 WORDS = {
-    "improved": "improved by rollouts",
+    "improved": "improved in the learned model",
     "fpf-pwl": "Fitted Policy Forest",
+    "fpf-pwc": "Fitted Policy Forest with constant leaves",
+    "fqi": "greedy policy of a Q forest",
+    "q-greedy": "greedy policy of a Q forest",
     "linear-quadratic": "linear-quadratic regulator",
-    "mean": "mean of candidates that cannot be told apart",
+    "late-regulator": "regulator of the predicted state",
+    "grid": "dynamic programming on a grid of states",
+    "mean": "mean of candidates without a clear difference",
+    "rollout-improvement": "improved by rollouts",
+    "trajectory-improvement": "improved by trajectories",
+    "gain-improvement": "improved gains",
     "baseline": "the given baseline",
     "constant": "best constant action",
 }
+"""What candidates and methods are called on pages and pictures; others are shown by their names"""
 
 
 @dataclass(frozen=True)

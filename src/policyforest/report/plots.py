@@ -13,6 +13,7 @@ import numpy as np
 from policyforest._support.arguments import Floats
 from policyforest._support.labels import Labels, labels_for, labels_of
 from policyforest._support.spaces import bounds
+from policyforest.report.candidates import WORDS
 from policyforest.report.canvas import (
     BLUE,
     FAINT,
@@ -27,6 +28,7 @@ from policyforest.report.canvas import (
     styled,
     whole_numbers,
 )
+from policyforest.report.data_edge import draw_samples
 from policyforest.report.state_slice import StateSlice, slice_of
 
 if TYPE_CHECKING:
@@ -50,30 +52,32 @@ def policy_figure(
     at: Sequence[float] | None = None,
     samples: Floats | None = None,
 ) -> Figure:
-    """The action over two state dimensions, a panel an action dimension; for a policy that is greedy in a Q forest
-    also V(s) = max_a Q(s, a) and Q over the first of the dimensions and the first action.
+    """The action over two state dimensions, in one panel per action dimension. For a policy that is greedy in a Q
+    forest, two more panels show V(s) = max_a Q(s, a), and Q over the first of the dimensions and the first action.
 
     Args:
         dims: The one or two state dimensions of the axes.
         at: The state that holds the values of the other dimensions.
-        samples: States to mark with dots, such as those that the policy was learned from.
+        samples: States that the policy was learned from, one per row. They are drawn as dots; a dashed line is the
+            edge of the data, and colours are pale beyond it.
     """
     greedy = getattr(policy, "kind", "") == "greedy"
     plane = slice_of(policy, dims, at, FAST_RESOLUTION if hasattr(policy, "controller") else SLOW_RESOLUTION)
     labels = labels_of(policy)
     n_actions = len(labels.actions)
     actions = np.asarray(policy.act_batch(plane.states()))
-    figure, areas = panels(n_actions + (2 if greedy else 0))
+    figure, areas = panels(n_actions + (2 if greedy else 0), height=3.8 if samples is None else 4.1)
     limits = bounds(policy.action_space)
     for j in range(n_actions):
         _draw_action(areas[j], plane, actions[:, j], limits[j], labels, j)
-        if samples is not None and len(plane.dims) == 2:
-            x, y = samples[:, list(plane.dims)].T
-            areas[j].scatter(x, y, s=7, color=INK, alpha=0.7, ec="white", lw=0.3)
-            areas[j].set(xlim=tuple(plane.box[0]), ylim=tuple(plane.box[1]))
     if greedy:
         _draw_values(areas[n_actions], plane, policy, labels)
         _draw_q(areas[n_actions + 1], plane, policy, labels)
+    if samples is not None:
+        for axes in areas[: n_actions + greedy]:
+            draw_samples(axes, plane, samples, getattr(policy, "periodic", {}))
+        handles, texts = areas[0].get_legend_handles_labels()
+        figure.legend(handles, texts, loc="outside lower center", ncols=len(texts), handlelength=2.2)
     figure.suptitle(_heading(policy, plane, labels), x=0.01, ha="left", fontsize=9, wrap=True)
     return figure
 
@@ -196,5 +200,5 @@ def _heading(policy: Any, plane: StateSlice, labels: Labels) -> str:
     held = [f"{name} = {plane.fixed[d]:.3g}" for d, name in enumerate(labels.states) if d not in plane.dims]
     where = f" at {', '.join(held)}" if held else ""
     info = policy.info
-    samples = f"{info.n_samples:,} samples" if info.n_samples else ""
-    return ", ".join(text for text in (info.problem, info.method, samples) if text) + where
+    learned = f"learned from {info.n_samples:,} samples" if info.n_samples else ""
+    return ", ".join(text for text in (info.problem, WORDS.get(info.method, info.method), learned) if text) + where

@@ -14,7 +14,7 @@ from policyforest._support.spaces import bounds
 from policyforest.data.transitions import Transitions
 from policyforest.environments.episodes import EpisodePlayer, id_from_file
 from policyforest.report import interactive, page
-from policyforest.report.candidates import CAPTION, COLUMNS, comparison_of
+from policyforest.report.candidates import CAPTION, COLUMNS, WORDS, comparison_of
 from policyforest.report.maps import Maps, policy_maps
 
 STEPS_SHOWN = 300
@@ -34,7 +34,8 @@ def write_policy_page(
     """Writes the page; `facts` are names and words for the table at its top, `more` further pieces of HTML, the others
     as of `policy_maps`."""
     maps = policy_maps(policy, samples=samples, dims=dims, at=at)
-    title = ", ".join(text for text in (policy.info.problem, policy.info.method) if text) or "A policy"
+    method = WORDS.get(policy.info.method, policy.info.method)
+    title = ", ".join(text for text in (policy.info.problem, method) if text) or "A policy"
     blocks = [f"<header><h1>{escape(title)}</h1></header>"]
     blocks += [page.heading("An episode"), episode(policy, maps, (0, 1) if dims is None else tuple(dims))]
     blocks += [page.heading("What it does, and what it knows"), interactive.maps_block(maps)]

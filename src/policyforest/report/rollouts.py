@@ -11,6 +11,7 @@ from policyforest._support.arguments import Floats
 from policyforest._support.labels import labels_for
 from policyforest.learning.improvement.rollouts import ModelRollouts
 from policyforest.report.canvas import BLUE, GREEN, INK, ORANGE, VIOLET, panels, styled
+from policyforest.report.data_edge import outline
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,7 +67,7 @@ def rollouts_figure(
 
 def _finish(figure: Figure, plane: Axes, time: Axes, edge: Floats, names: Sequence[str]) -> None:
     """The edge of the data, the names of the axes and the legend."""
-    plane.plot(*_outline(edge), color=INK, lw=1.2, ls="--", label="edge of the data", zorder=2)
+    plane.plot(*outline(edge), color=INK, lw=1.2, ls="--", label="edge of the data", zorder=2)
     for side in edge[1]:
         time.axhline(side, color=INK, lw=1.2, ls="--")
     plane.set(title="Over two state dimensions", xlabel=names[0], ylabel=names[1])
@@ -91,8 +92,3 @@ def _draw_paths(plane: Axes, time: Axes, paths: Sequence[Floats], n_steps: int, 
         if len(path) <= n_steps:
             plane.plot(*path[-1], "X", color=color, ms=7, mec="white", zorder=5)
             time.plot(len(path) - 1, path[-1, 1], "X", color=color, ms=7, mec="white", zorder=5)
-
-
-def _outline(box: Floats) -> tuple[Floats, Floats]:
-    (left, right), (low, high) = box
-    return np.array([left, right, right, left, left]), np.array([low, low, high, high, low])
