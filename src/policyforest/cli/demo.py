@@ -38,19 +38,25 @@ PAPER, LIMIT = -172.0, -120.5
 """Mean return of the paper's FPF:PWL after 100 episodes, and of dynamic programming (`paper.limit_studies`)"""
 
 CAPTION = (
-    "Undiscounted returns of episodes of at most 3,000 steps (5 minutes). Ours are of this one run, the interval over "
-    "its episodes; another seed gives another policy. The paper's is the mean of 50 policies."
+    "Returns are undiscounted; an episode has at most 3,000 steps (5 minutes). Our rows are from this one run, and "
+    "their intervals are over its episodes; another seed gives another policy. The paper's value is the mean of 50 "
+    "policies. The single tree copies the planned policy with small errors. It can still score better: the planned "
+    "policy is the best one in the learned model, not on the true system, so an error can help by chance."
 )
 ROLLOUTS = (
     "Rollouts in the learned model, each in a member of its ensemble that no policy was made with. Dashed lines are "
-    "the edge of the data: a rollout that goes beyond it, or where the pole falls, ends with a bad value."
+    "the edge of the data: a rollout ends with a bad value when it goes beyond this edge or the pole falls."
+)
+COLOURS = (
+    "Positive forces are red, negative ones blue. There are no samples beyond the dashed line, so the forces there are "
+    "extrapolated and shown in pale colours. The picture below shows the single tree."
 )
 COLUMNS = ("controller", "mean return", "95% interval", "worst", "best", "µs per action")
 INTRODUCTION = (
     "A pole of 2 kg stands on a cart of 6 kg. Ten times a second the controller sees the pole's angle and speed and "
     "chooses a force of up to 50 N; noise of up to 10 N is added to it. An episode ends with -1000 when the pole falls "
-    "or turns faster than 2 rad/s. The learner is told the ranges of states and forces and the discount, 0.95; all "
-    "else it knows from the samples."
+    "or turns faster than 2 rad/s. The learner is told the ranges of states and forces and the discount, 0.95; it "
+    "learns everything else from the samples."
 )
 
 
@@ -72,8 +78,8 @@ class MeasuredPolicy:
 def demo(
     output: Annotated[Path, typer.Option(help="The folder for the policies and the report.")] = Path("demo"),
     episodes: Annotated[int, typer.Option(help="Random episodes to learn from.")] = 100,
-    evaluation_episodes: Annotated[int, typer.Option(help="Episodes to play.")] = 50,
-    seed: Annotated[int, typer.Option(help="Of samples, forests and episodes.")] = 0,
+    evaluation_episodes: Annotated[int, typer.Option(help="Episodes to evaluate each policy on.")] = 50,
+    seed: Annotated[int, typer.Option(help="The seed of samples, forests and episodes.")] = 0,
 ) -> None:
     """Learn to balance a pole from random episodes, evaluate it, and write a report."""
     started = time.perf_counter()
@@ -110,9 +116,9 @@ def measured(name: str, policy: Policy, episodes: int, seed: int) -> MeasuredPol
 
 
 def table_rows(policies: Sequence[MeasuredPolicy]) -> list[tuple[str, ...]]:
-    """The table: ours, and what to stand beside."""
-    beside = [("the paper's forest", PAPER), ("limit (the true equations known)", LIMIT)]
-    return [p.row() for p in policies] + [(name, f"{mean:.0f}", "", "", "", "") for name, mean in beside]
+    """The table: our policies, and the values to compare them with."""
+    others = [("the paper's forest", PAPER), ("limit (the true equations known)", LIMIT)]
+    return [p.row() for p in policies] + [(name, f"{mean:.4g}", "", "", "", "") for name, mean in others]
 
 
 def write_demo_report(folder: Path, data: Transitions, learned: Learned, policies: Sequence[MeasuredPolicy]) -> None:
@@ -125,6 +131,7 @@ def write_demo_report(folder: Path, data: Transitions, learned: Learned, policie
     played = collect(PROBLEM, forest.policy, steps=150, seed=1)
     marks = {"paper": PAPER, "limit": LIMIT}
     policy_picture = png_bytes(policy_figure(forest.policy, samples=data.states))
+    tree_picture = png_bytes(policy_figure(tree.policy, samples=data.states))
     blocks = [
         page.paragraph(INTRODUCTION),
         page.heading("How good it is"),
@@ -133,8 +140,8 @@ def write_demo_report(folder: Path, data: Transitions, learned: Learned, policie
         page.heading("What was learned"),
         page.paragraph(_words(data, learned, tree)),
         page.picture(policy_picture, "The force over angle and speed"),
-        page.paragraph("Dots are the samples. Positive forces are red, negative ones blue. Below: the single tree."),
-        page.picture(png_bytes(policy_figure(tree.policy)), "The force of the single tree over angle and speed"),
+        page.paragraph(COLOURS),
+        page.picture(tree_picture, "The force of the single tree over angle and speed"),
         page.paragraph(_reached(forest.policy)),
         page.heading("How it behaves"),
         page.paragraph("The first 15 seconds of an episode."),
@@ -163,8 +170,8 @@ def _reached(policy: Policy) -> str:
     found = policy.range()
     moves = " and ".join(f"{policy.sensitivity(d).at_most[0]:.1f} N" for d in range(len(policy.state_box)))
     return (
-        f"Exactly, over all states it was learned on: the force lies in [{found.low[0]:.2f}, {found.high[0]:.2f}] N. "
-        f"The angle alone, and the speed alone, change it by at most {moves}."
+        f"Over all states it was learned on, the force lies exactly in [{found.low[0]:.2f}, {found.high[0]:.2f}] N. "
+        f"A change of the angle alone, and of the speed alone, changes it by at most {moves}."
     )
 
 
@@ -172,9 +179,10 @@ def _words(data: Transitions, learned: Learned, tree: MeasuredPolicy) -> str:
     change = tree.policy.simplification
     assert change is not None
     return (
-        f"{len(data):,} samples of {data.n_episodes} episodes with random forces. To learn a model of them and plan "
-        f"with it took {learned.policy_seconds:.1f} s. The single tree has {tree.policy.n_leaves} leaves and moves the "
-        f"force by {change.mean_change[0]:.2g} N on average, at most by {change.largest_change[0]:.2g} N."
+        f"The policy was learned from {len(data):,} samples of {data.n_episodes} episodes with random forces. Learning "
+        f"a model and planning with it took {learned.policy_seconds:.1f} s. The single tree has {tree.policy.n_leaves} "
+        f"leaves; its force differs from the planned one by {change.mean_change[0]:.2g} N on average, and by at most "
+        f"{change.largest_change[0]:.2g} N."
     )
 
 
