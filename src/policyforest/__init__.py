@@ -27,7 +27,8 @@ from policyforest.exploration import (
     MultiResolutionExploration,
     resume,
 )
-from policyforest.forest.forest import BestActions, Forest
+from policyforest.forest.best_actions import BestActions
+from policyforest.forest.forest import Forest
 from policyforest.forest.growing import grow_forest
 from policyforest.forest.knownness import KnownnessForest, KnownnessLeaves
 from policyforest.learning.comparison import CandidateValue

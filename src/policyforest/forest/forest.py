@@ -8,8 +8,7 @@ done by the native core; the objects here hold it, check what comes in and never
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,23 +23,8 @@ from policyforest._support.arguments import (
     threads,
     whole_number,
 )
-from policyforest.forest.bounded_search import bounded_best_action
+from policyforest.forest.best_actions import SEARCH_MODES, BestActions, SearchMode, best_actions
 from policyforest.forest.growth_rules import LeafModel
-
-SearchMode = Literal["exact", "bounded", "merged"]
-SEARCH_MODES: tuple[SearchMode, ...] = ("exact", "bounded", "merged")
-
-
-@dataclass(frozen=True)
-class BestActions:
-    """Maxima of F(s, ·) over the action box, one row per state."""
-
-    value: Floats
-    """F(s, a) at the best action: (n,)"""
-    action: Floats
-    """The best action: (n, action dimensions)"""
-    box: Floats
-    """Rows (lo, hi) of a box where F(s, ·) has this value: (n, action dimensions, 2)"""
 
 
 class Forest:
@@ -153,14 +137,14 @@ class Forest:
 
     @staticmethod
     def join(parts: Sequence[Forest]) -> Forest:
-        """All trees of several forests, in their order; of forests of one size it is the average."""
+        """All trees of several forests, in their order. If all have the same size, the result is their average."""
         if not parts:
             raise ValueError("parts: is empty, must hold at least one Forest")
         return parts[0] if len(parts) == 1 else Forest(_core.join_forests([part._native for part in parts]))
 
     def release_search(self) -> None:
-        """Gives back what `best_action` keeps from call to call: for each action dimension that lines were searched
-        along, as much memory as the forest itself takes."""
+        """Frees the memory that `best_action` keeps between calls: as much as the forest itself takes, for each action
+        dimension along which lines were searched."""
         self._native.release_search()
 
     def __repr__(self) -> str:
@@ -208,7 +192,7 @@ class Forest:
         return Forest(_core.average(self._native, w.tolist(), limit))
 
     def prune(self, max_leaves: int) -> Forest:
-        """Algorithm 3: every tree with at most `max_leaves` leaves; the splits that change it least go first."""
+        """Algorithm 3: every tree with at most `max_leaves` leaves; splits that change it least are removed first."""
         return Forest(_core.prune(self._native, whole_number("max_leaves", max_leaves, at_least=1, at_most=2**62)))
 
     def best_action(
@@ -222,10 +206,11 @@ class Forest:
         """Maximum and arg max of F(s, ·) over the action box, Eq. (bestForestAction), for each row of `states`.
 
         `action_dims` are the inputs that are actions (default: the last ones, those that `states` does not fill).
-        "exact" finds the true maximum; "bounded" a value near it, at a cost per state that has a bound (see
-        `bounded_search`; with one action dimension it is the exact one); "merged" is the paper's: project, merge, prune
-        to `max_leaves`, take the best leaf. Of several best boxes the lowest is taken, and its middle (linear leaves:
-        the best corner). With one action dimension, neighbouring boxes of equal value count as one.
+        "exact" finds the true maximum. "bounded" finds a value near it, at a bounded cost per state (see
+        `bounded_search`; with one action dimension it is the same as "exact"). "merged" is the paper's search:
+        project, merge, prune to `max_leaves`, take the best leaf. If several boxes are best, the action is the middle
+        of the lowest box (linear leaves: its best corner). With one action dimension, neighbouring boxes of equal value
+        count as one.
         """
         given = finite_array("states", states, 2)
         default = range(given.shape[1], self.n_inputs)
@@ -241,31 +226,17 @@ class Forest:
         rows = np.zeros((len(given), self.n_inputs))
         rows[:, state_dims] = given
         self._inside("states", rows, state_dims)
-        return self._maxima(rows, actions, search, leaves, n_jobs)
+        return best_actions(self._native, rows, actions, search, leaves, threads(n_jobs))
 
     def best_action_inside(
         self, states: Floats, search: SearchMode, max_leaves: int, n_jobs: int | None
     ) -> BestActions:
-        """`best_action` of rows that are known to be finite and inside the box, the actions being the last inputs."""
+        """`best_action` for rows that are known to be finite and inside the box, if the actions are the last inputs."""
         n_states = states.shape[1]
         rows = np.zeros((len(states), self.n_inputs))
         rows[:, :n_states] = states
-        return self._maxima(rows, list(range(n_states, self.n_inputs)), search, max_leaves, n_jobs)
-
-    def _maxima(
-        self, rows: Floats, actions: list[int], search: SearchMode, max_leaves: int, n_jobs: int | None
-    ) -> BestActions:
-        is_action = [int(d in actions) for d in range(self.n_inputs)]
-        if search == "merged":
-            found = _core.merged_best_action(self._native, rows, is_action, max_leaves, threads(n_jobs))
-        elif len(actions) == 1:
-            found = _core.line_search(self._native, rows, actions[0], threads(n_jobs))
-        elif search == "bounded":
-            found = bounded_best_action(self._native, rows, actions, threads(n_jobs))
-        else:
-            found = _core.branch_and_bound(self._native, rows, is_action, threads(n_jobs))
-        value, action, lo, hi = found
-        return BestActions(value, action, np.stack([lo, hi], axis=-1))
+        actions = list(range(n_states, self.n_inputs))
+        return best_actions(self._native, rows, actions, search, max_leaves, threads(n_jobs))
 
     def to_text(self, feature_names: Sequence[str] | None = None, max_nodes: int = 200) -> str:
         """The trees as indented text, at most `max_nodes` nodes of each."""

@@ -16,8 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 
 import policyforest._core as _core
 from policyforest._support.arguments import Floats, finite_array, moderate
+from policyforest.forest.best_actions import BestActions
 from policyforest.forest.executors.interface import Executor
-from policyforest.forest.forest import BestActions, Forest
+from policyforest.forest.forest import Forest
 from policyforest.forest.growth_rules import Score, check_inside_box, growth_rules, period_rows, score_values
 
 Tell = Callable[[float], None]

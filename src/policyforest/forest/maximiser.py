@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 
 from policyforest._support.angles import Periodic, turned_within
 from policyforest._support.arguments import Floats, finite_array
-from policyforest.forest.forest import SEARCH_MODES, BestActions, Forest, SearchMode
+from policyforest.forest.best_actions import SEARCH_MODES, BestActions, SearchMode
+from policyforest.forest.forest import Forest
 
 ActionSearch = Literal["auto", "exact", "bounded", "merged"]
 ACTION_SEARCHES: tuple[ActionSearch, ...] = ("auto", *SEARCH_MODES)

@@ -21,8 +21,9 @@ from policyforest._support.arguments import Floats, one_of, real_number, seed_nu
 from policyforest._support.files import array_digest
 from policyforest._support.settings import HOW, result_settings
 from policyforest.data.transitions import Transitions
+from policyforest.forest.best_actions import SearchMode
 from policyforest.forest.executors.interface import Executor, Threads
-from policyforest.forest.forest import Forest, SearchMode
+from policyforest.forest.forest import Forest
 from policyforest.forest.forest_blocks import SharedInputs, Tell, silent
 from policyforest.forest.growth_rules import Score
 from policyforest.forest.maximiser import ACTION_SEARCHES, ActionSearch, Maximiser, search_mode
@@ -60,10 +61,10 @@ class FittedQIteration:
         horizon: H, the number of iterations, or "auto": until the values have settled.
         settling: What `horizon="auto"` watches: how much the "differences" between values still change, or their change
             with its "sign", the rule of version 0.1.0, which files of that version still use.
-        n_averaged: With `horizon="auto"`, Q is the average of this many forests, the one that has settled and those
-            after it: each is grown on other samples and splits, and the arg max of their average is steadier. Where
-            several action dimensions are searched by "exact" or "merged", Q is the last forest: the maximum over more
-            trees would cost too much.
+        n_averaged: With `horizon="auto"`, Q is the average of this many forests: the first one that has settled and
+            those after it. Each is grown with other samples and splits, so the arg max of their average is steadier.
+            If several action dimensions are searched by "exact" or "merged", Q is the last forest alone, because the
+            maximum over more trees would cost too much.
         n_estimators: The number of trees of the Q forest.
         max_features: As in `grow_forest`.
         min_samples_leaf: n_min of the Q forest. The default is 1: 25 trees and the policy's larger leaves average the
@@ -74,14 +75,14 @@ class FittedQIteration:
             "merged" for the paper's pruned merge with `max_leaves`, or "auto": exact for one action dimension, bounded
             for several.
         max_leaves: Leaves of the merged tree, with `action_search="merged"`.
-        resample: Samples drawn from a learned model are added to the given ones, new ones in each iteration (see
-            `DynamicsForest`): "auto" where the model predicts held-out samples well, the same with a fitted
-            `DynamicsModel` of the samples in place of a new one, a number, or None for never.
+        resample: Adds samples drawn from a learned model to the given samples, new ones in each iteration (see
+            `DynamicsForest`): "auto" if the model predicts held-out samples well; a fitted `DynamicsModel` of the
+            samples, for the same without learning a new model; a number of samples; or None for never.
         warm_start: Begin with this Q function in place of zero.
         callback: Called with a `QIteration` after each iteration.
         random_state: The seed.
         n_jobs: The number of threads; the result does not depend on it.
-        executor: What runs trees and maxima in place of this process's threads, see `policyforest.executors`; the
+        executor: Grows trees and finds maxima instead of threads of this process, see `policyforest.executors`; the
             result is the same, bit for bit.
         checkpoint_dir: A folder that keeps each finished iteration; the same fit resumes from it and ends with the same
             bits. A folder of other settings or samples is refused.
@@ -143,9 +144,9 @@ class FittedQIteration:
         optimism: Optimism | None = None,
         most: int | None = None,
     ) -> tuple[QFunction, Floats]:
-        """`fit` for those who learn while they explore: the Q function, and max_a Q(s', a) by its last forest at the
-        samples' next states that are not terminal. `start`: such values to begin with; `optimism`: what bends targets
-        or leaves; `most`: the most iterations, whatever the horizon."""
+        """`fit` for agents that learn while they explore. Returns the Q function, and max_a Q(s', a) of its last forest
+        at the samples' next states that are not terminal. `start`: such values to begin with; `optimism`: changes
+        targets or leaves; `most`: the largest number of iterations, whatever the horizon."""
         given = self._samples(transitions)
         seed = seed_number("random_state", self.random_state)
         with self._observer(transitions, seed, start, optimism, most) as observer:

@@ -20,7 +20,7 @@ from typing import Any
 
 from policyforest._support.arguments import one_of
 from policyforest.environments.named_problems import PROBLEMS, environment_id
-from policyforest.forest.forest import SearchMode
+from policyforest.forest.best_actions import SearchMode
 from policyforest.forest.growth_rules import LeafModel
 from policyforest.learning.fitted_policy import FittedPolicyForest
 from policyforest.learning.fitted_q import FittedQIteration

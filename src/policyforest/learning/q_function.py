@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 
 from policyforest._support.arguments import Floats, finite_array
 from policyforest.data.transitions import Transitions
-from policyforest.forest.forest import BestActions, Forest, SearchMode
+from policyforest.forest.best_actions import BestActions, SearchMode
+from policyforest.forest.forest import Forest
 from policyforest.forest.maximiser import Maximiser, states_in_box
 from policyforest.policy.greedy_policy import GreedyPolicy
 from policyforest.policy.policy_info import PolicyInfo
@@ -49,7 +50,7 @@ class QFunction:
         return self.maximiser()(states, self.settings.n_jobs if n_jobs is None else n_jobs)
 
     def maximiser(self) -> Maximiser:
-        """What finds the maxima, without the samples."""
+        """An object that finds the maxima without holding the samples."""
         n_states, settings = self.transitions.states.shape[1], self.settings
         search = settings.search_mode(self.transitions)
         return Maximiser(self.forest, n_states, self.transitions.periodic, search, settings.max_leaves)
@@ -58,7 +59,7 @@ class QFunction:
         """pi(s) = arg max_a Q(s, a), searched again at each call: the paper's "FQI".
 
         Args:
-            action_search: How the arg max is searched, as in `Forest.best_action`; None: as while Q was learned.
+            action_search: How the arg max is searched, as in `Forest.best_action`; None: as when Q was learned.
         """
         return GreedyPolicy(
             self.forest,

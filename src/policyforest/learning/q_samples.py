@@ -10,8 +10,8 @@ import numpy as np
 from policyforest._support.arguments import Floats
 from policyforest._support.spaces import bounds
 from policyforest.data.transitions import Transitions
+from policyforest.forest.best_actions import SearchMode
 from policyforest.forest.executors.interface import Executor
-from policyforest.forest.forest import SearchMode
 from policyforest.forest.forest_blocks import SharedInputs, SharedStates, Tell, silent
 from policyforest.forest.maximiser import Maximiser
 

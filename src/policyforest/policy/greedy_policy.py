@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 
 from policyforest._support.arguments import Floats, finite_array, moderate, one_of, whole_number
 from policyforest._support.spaces import bounds, require_actions, require_observations
-from policyforest.forest.forest import SEARCH_MODES, Forest, SearchMode
+from policyforest.forest.best_actions import SEARCH_MODES, SearchMode
+from policyforest.forest.forest import Forest
 from policyforest.forest.growth_rules import period_rows
 from policyforest.forest.maximiser import states_in_box
 from policyforest.policy.acting import ActingPolicy
@@ -20,7 +21,7 @@ from policyforest.policy.policy_info import PolicyInfo
 
 @dataclass(frozen=True, eq=False)
 class GreedyPolicy(ActingPolicy):
-    """Acts by the arg max of a Q forest; states outside the forest's box get the answer of the nearest inside.
+    """Acts by the arg max of a Q forest. A state outside the forest's box gets the action of the nearest state inside.
 
     `action_search` is how the arg max is searched, as in `Forest.best_action`."""
 
