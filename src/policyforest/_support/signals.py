@@ -25,12 +25,12 @@ MOST_ROWS = 1_000
 
 @dataclass(frozen=True)
 class Actuators:
-    """What actuators do to commands, one number per action dimension; an empty tuple: nothing.
+    """What actuators do to commands: one number per action dimension, or an empty tuple for no effect.
 
     Args:
-        max_rate: The largest change from one step to the next; infinite for none.
+        max_rate: The largest change from one step to the next; infinite for no limit.
         dead_zone: Commands closer to 0 than this are 0.
-        quantum: Actions are whole multiples of this; 0 for none.
+        quantum: Actions are whole multiples of this; 0 for no rounding.
     """
 
     max_rate: tuple[float, ...] = ()
@@ -116,13 +116,13 @@ class Signals:
     Args:
         measured: Names of the columns that are measured, in their order.
         actions: Names of the actions.
-        channels: What of the measured and derived columns the state holds; empty: all of them.
+        channels: The measured and derived columns that the state holds; empty: all of them.
         derived: Pairs (name, formula) of columns that are computed.
-        history: Rows of the channels in the state.
-        history_actions: Actions before the current one in the state.
+        history: How many rows of the channels the state holds.
+        history_actions: How many of the last actions the state holds.
         actuators: What happens to commands.
         idle: The action before the first one, and while the history fills.
-        period: Seconds of a control step, `dt` in formulas.
+        period: The control period in seconds, `dt` in formulas.
         periodic: Measured columns that are angles, (name, low, high).
     """
 

@@ -22,23 +22,23 @@ class UnprovedStates:
     undecided: float
     """The share of the box that is neither proved nor ruled out"""
     ruled_out: float
-    """The share of the box from which a disturbance takes every state out"""
+    """The share of the box in cells from which a disturbance drives every state out of the set"""
     nearest_cell: tuple[tuple[float, float], ...] | None
-    """The cell nearest to the set that is not proved, rows (lo, hi)"""
+    """Of the cells that are not proved, the one nearest to the set, rows (lo, hi)"""
     reason: str
     counterexample: tuple[float, ...] | None = None
     """A state that is not certified, from which a simulated trajectory leaves the box"""
     counterexample_steps: int | None = None
-    """After so many steps"""
+    """The number of steps after which it leaves"""
 
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """A set of states that a closed loop never leaves: cells (lo, hi], and bounds on where a move takes each.
+    """A set of states that a closed loop never leaves: cells (lo, hi], and a bound on where a move takes each cell.
 
-    A move is `steps` control steps. A cell of rank 0 moves into cells of rank 0; one of rank r > 0 into cells of a
-    lower rank, so that it reaches rank 0, which lies in the target, within r moves. Between moves no state leaves
-    `box`. A certificate is true where it has a cell: ``if certificate: ...``
+    A move is `steps` control steps. Cells of rank 0 move into cells of rank 0. Cells of rank r > 0 move into cells of
+    a lower rank, so they reach rank 0, which lies in the target, within r moves. Between moves no state leaves
+    `box`. A certificate with at least one cell is true: ``if certificate: ...``
     """
 
     policy_digest: str
@@ -46,7 +46,7 @@ class Certificate:
     model: CertifiedModel
     box: Floats
     start: Floats
-    """What was cut into cells; the box itself where one control step is a move"""
+    """The box that was cut into cells; the same as `box` if one control step is a move"""
     target: Floats | None
     horizon: int | None
     steps: int
@@ -89,11 +89,11 @@ class Certificate:
 
     @property
     def most_steps(self) -> int:
-        """With a target: every trajectory of the set is in it after so many control steps, for ever."""
+        """With a target: after this many control steps, every trajectory of the set is in the target for ever."""
         return int(self.ranks.max(initial=0)) * self.steps
 
     def contains(self, states: ArrayLike) -> NDArray[np.bool_]:
-        """Whether each row is a state of the set; angles within any turn."""
+        """Whether each row is a state of the set; angles may be any number of turns away."""
         rows = finite_array("states", states, 2).copy()
         if rows.shape[1] != self.n_states:
             raise ValueError(f"states: has {rows.shape[1]} columns, must have {self.n_states}")

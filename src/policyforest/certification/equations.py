@@ -37,7 +37,7 @@ class Equations:
         angles: State name → (low, high), the turn of an angle.
         parameters: Names for numbers in the formulas.
         sensors: What the policy reads, in its order: name → formula of the states; empty: the states themselves. An
-            angle that the policy reads as a sine and a cosine is one state here, without a seam.
+            angle that the policy reads as a sine and a cosine is one state here, and wraps around.
     """
 
     formulas: Mapping[str, str]
@@ -91,7 +91,7 @@ class Equations:
         } | ({"sensors": dict(self.sensors)} if self.sensors else {})
 
     def model_settings(self) -> dict[str, Any]:
-        """What a certificate holds of these equations as its model."""
+        """The data that a certificate stores about these equations."""
         names = {"state_names": list(self.states), "action_names": list(self.actions)}
         return {"kind": "equations", "equations": self.settings(), **names}
 

@@ -25,7 +25,7 @@ FEWEST_STEPS = 20
 
 @dataclass(frozen=True)
 class ErrorClause:
-    """What held-out steps show of a bound on the model's errors."""
+    """What held-out steps show about a bound on the model's errors."""
 
     within: int
     steps: int

@@ -77,23 +77,23 @@ def certify(
     max_cells: int = 100_000, max_seconds: float = 600.0, tolerance: float = 0.002, random_state: int = 0,
     n_jobs: int | None = 1, progress: Callable[[SearchRound], None] | None = None,
 ) -> Certificate:  # fmt: skip
-    """Searches for a set of states that the closed loop never leaves, as large as it can find inside of a box.
+    """Searches for a set of states inside a box, as large as it can find, that the closed loop never leaves.
 
     Args:
         policy: A policy of forests.
         model: `Equations`, a problem of this library, a `DynamicsModel`, or `Transitions`: 30% of them are held out.
-        box: Rows (lo, hi) for each state: what must never be left.
+        box: Rows (lo, hi) for each state: the box that must never be left.
         target: Rows (lo, hi): also prove that trajectories reach this box and stay in it.
-        disturbance: Ranges of the equations' disturbances, by name or as rows; a number is plus or minus it.
+        disturbance: Ranges of the equations' disturbances, by name or as rows; a number d stands for the range ±d.
         horizon: With a target: the most moves that may pass before it is reached.
-        precision: What the policy runs in: "float64" (default), "float32" or "int16".
-        start: The states to prove it for; default: the box. Smaller boxes are needed from three states on.
-        steps: Control steps of one move; default: 1, from three states on as many as shrink the start box.
+        precision: The arithmetic in which the policy runs: "float64" (default), "float32" or "int16".
+        start: The states to prove it for; default: the box. With three states or more, a smaller box is needed.
+        steps: Control steps of one move; default: 1, or with three states or more, as many as shrink the start box.
         error: A bound on the error of a learned model for each state, in place of one found on held-out samples.
-        coverage: The share of held-out steps that the bound found on them holds.
+        coverage: The share of held-out steps whose errors must lie within the bound that is found on them.
         held_out: Samples that the model was not learned from.
         max_cells: The largest number of cells.
-        max_seconds: No round begins later.
+        max_seconds: No new round begins after this many seconds.
         tolerance: The search ends when a smaller share of the start box is undecided.
         random_state: The seed of the split into episodes to learn from and held-out ones.
         n_jobs: Threads; the result does not depend on them.

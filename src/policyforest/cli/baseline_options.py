@@ -31,7 +31,7 @@ def read_baseline(text: str) -> Any:
 
 
 def compared(new: Any, baseline: Any, data: Transitions, discount: float, n_jobs: int) -> dict[str, Any]:
-    """What the samples say of a new policy and the controller that was there: no policy is offered without it."""
+    """How a new policy compares with the existing controller on the samples; printed with every new policy."""
     if baseline is None:
         return {"compared": None}
     if data.n_episodes < 2 * FOLDS:

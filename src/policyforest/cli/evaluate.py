@@ -38,7 +38,7 @@ def evaluate(
 ) -> None:
     """Play episodes of a saved policy.
 
-    Prints the mean return, its 95% interval, the worst, the best, and the time of an action. PROBLEM may be left out
+    Prints the mean return, its 95% interval, the worst, the best, and the time per action. PROBLEM may be left out
     if the policy names the problem that it was learned on."""
     learned = load(policy)
     name = problem or id_from_file(str(policy), learned.info.problem or "")
@@ -70,5 +70,5 @@ def evaluation_lines(result: Evaluation, microseconds: float) -> dict[str, Any]:
         "worst": f"{result.worst:.4g}",
         "best": f"{result.best:.4g}",
         "episodes": f"{len(result.returns)} of {result.lengths.mean():.4g} steps, {ended} reached a terminal state",
-        "time of an action": f"{microseconds:.2f} µs from Python",
+        "time per action": f"{microseconds:.2f} µs from Python",
     }

@@ -30,7 +30,7 @@ Folder = Annotated[
         help="The folder of Gazebo.  [default: $POLICYFOREST_GAZEBO, or policyforest/gazebo in the cache]",
     ),
 ]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 
 
 @gazebo.command(cls=Once, epilog=epilog("gazebo setup"))

@@ -42,9 +42,7 @@ class LogOptions:
     max_gap: Annotated[
         float | None, typer.Option(help="A longer gap between rows (seconds) ends an episode.  [default: 3 periods]")
     ] = None
-    time_unit: Annotated[float, typer.Option(help="Seconds in a unit of the time column: 0.001 for milliseconds.")] = (
-        1.0
-    )
+    time_unit: Annotated[float, typer.Option(help="Seconds per unit of the time column: 0.001 for milliseconds.")] = 1.0
     degrees: Annotated[list[str] | None, typer.Option(help="A column in degrees; may be repeated.")] = None
     angle: Annotated[list[str] | None, typer.Option(help="A state that is an angle; may be repeated.")] = None
     bounds: Annotated[list[str] | None, typer.Option(help="Limits of an action, name=low:high; may be repeated.")] = (

@@ -28,7 +28,8 @@ def reproduce(
     scale: Annotated[str, typer.Option(help="'quick': a few seeds; 'paper': as many as in the paper.")] = "quick",
     workers: Annotated[int, typer.Option(help="Processes; -1 for all cores. The result does not depend on them.")] = -1,
     executor: Annotated[
-        str, typer.Option(help=f"What computes the cells: {', '.join(EXECUTORS)}. The result does not depend on it.")
+        str,
+        typer.Option(help=f"Where the cells are computed: {', '.join(EXECUTORS)}. The result does not depend on it."),
     ] = "processes",
     address: Annotated[
         str | None,

@@ -33,7 +33,7 @@ class SignalCommandOptions:
     ] = None
     dt: Annotated[
         float | None,
-        typer.Option(help="The control period in seconds, for formulas with dt; a log with times has its own."),
+        typer.Option(help="The control period in seconds, for formulas with dt; a log with times has its own period."),
     ] = None
     max_rate: Annotated[str | None, typer.Option(help="The largest change of each action per step, 'a' or 'a,b'.")] = (
         None

@@ -24,7 +24,7 @@ KnownFunction = str | Known
 
 @dataclass(frozen=True)
 class Plant:
-    """What is known of a system besides its samples.
+    """What is known about a system in addition to its samples.
 
     Args:
         state_names: One name per state dimension; empty: s0, s1, …
@@ -35,8 +35,9 @@ class Plant:
         exogenous: Names of states that the system does not influence (set points, disturbances); None: found from the
             samples.
         delay: Control steps by which commands act late, where the state holds the pending ones.
-        follows: Pairs (name, source) of states whose next value is known: it is that of the source now. A set point
-            that is held has itself as source, a previewed one has the column that holds its next value.
+        follows: Pairs (name, source) of states whose next value is known: it is the present value of the source. The
+            source of a set point that is held is the set point itself; the source of a previewed set point is the
+            column that holds its next value.
     """
 
     state_names: tuple[str, ...] = ()
@@ -86,7 +87,7 @@ class Plant:
         return StepFormula(role, known, self.state_names, self.action_names)
 
     def settings(self) -> dict[str, Any]:
-        """What of it is plain data, for files; functions are not."""
+        """The parts that are plain data, for files; functions are left out."""
         for role in ("reward", "terminal"):
             if callable(getattr(self, role)):
                 text = f"{role}: is a Python function, which no file can hold; write it as a formula to keep it"

@@ -48,9 +48,9 @@ def collect(
 
     Args:
         env: An environment with Box spaces, or its id.
-        policy: What acts (see `EpisodePlayer` in `policyforest.environments.episodes`); None draws actions uniformly.
+        policy: Chooses actions (see `EpisodePlayer` in `policyforest.environments.episodes`); None: uniform actions.
         episodes: Stop after this many episodes.
-        steps: Stop after this many control steps; the last episode may be cut. One of both must be given.
+        steps: Stop after this many control steps; the last episode may be cut. Give `episodes`, `steps` or both.
         seed: The same seed gives the same samples.
         max_steps: The longest episode, if shorter than the environment's own time limit. An episode that either of them
             cuts is not terminal: it could have continued.
@@ -59,7 +59,7 @@ def collect(
         outside: "warn", "raise" or "keep" for observations outside of their declared box.
         reward: A known reward in place of the environment's, as in `KnownTask`: a formula or a function of rows.
         terminal: The same for terminal steps.
-        **signals: `SignalOptions`: history, delay, derived signals, actuators. Before an episode commands are idle.
+        **signals: `SignalOptions`: history, delay, derived signals, actuators. Before an episode, commands are idle.
     """
     limits = _limits(episodes, steps)
     seed = whole_number("seed", seed, at_least=0)
@@ -102,12 +102,11 @@ def _played(player: EpisodePlayer, seed: int, most_episodes: int | None, left: i
 def sample_uniform(
     env: Environment | str, n: int, seed: int = 0, *, state_box: npt.ArrayLike | None = None
 ) -> Transitions:
-    """One control step from each of `n` states and with actions that are drawn uniformly from their boxes,
-    each an episode of its own.
+    """Single control steps from `n` states, with states and actions drawn uniformly from their boxes; each step is an
+    episode of its own.
 
-    For environments that ``reset(options={"state": ...})`` puts into a state. The states come from
-    `state_box`, by default the environment's `state_limits` or else its observation space, which must be
-    finite."""
+    The environment must support ``reset(options={"state": ...})``. States are drawn from `state_box`, which must be
+    finite; by default it is the environment's `state_limits`, or else its observation space."""
     n = whole_number("n", n, at_least=1)
     seed = whole_number("seed", seed, at_least=0)
     with opened(env) as made:

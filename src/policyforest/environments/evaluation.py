@@ -87,9 +87,9 @@ def evaluate(
     """Plays `episodes` episodes of a policy, and returns an `Evaluation` of their returns.
 
     Args:
-        policy: What acts (see `EpisodePlayer` in `policyforest.environments.episodes`); this library's own policies run
-            in the core where the environment does.
-        env: An environment with Box spaces, or its id; its spaces must be the policy's.
+        policy: Chooses the actions (see `EpisodePlayer` in `policyforest.environments.episodes`). If the environment
+            runs in the core, this library's own policies run there too.
+        env: An environment with Box spaces, or its id; its spaces must be those of the policy.
         seed: The same seed gives the same starts and the same noise, whatever the policy.
         max_steps: The longest episode, if shorter than the environment's own time limit.
         discount: The default of 1 sums the rewards without discount, as the paper's figures do.

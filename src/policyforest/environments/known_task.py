@@ -21,8 +21,8 @@ class KnownTask(gym.Wrapper[Any, Any, Any, Any]):
         env: An environment with Box spaces.
         reward: A formula such as ``"-(theta**2) - 0.1*u**2"``, or a function of rows (states, actions, next_states);
             None: the environment's own reward.
-        terminal: The same for terminal steps, such as ``"abs(next_theta) > 1.5"``. An episode that the environment
-            itself ends where this does not is only cut off there (truncated).
+        terminal: The same for terminal steps, such as ``"abs(next_theta) > 1.5"``. If the environment itself ends an
+            episode and this rule does not, the episode counts as truncated.
     """
 
     def __init__(

@@ -13,7 +13,7 @@ from policyforest._support.spaces import bounds, require_actions
 
 
 class LimitedActuators(gym.Wrapper[Any, Any, Any, Any]):
-    """Passes commands through actuators; `applied` of the info is the action that the environment got."""
+    """Passes commands through actuators; `info["applied"]` is the action that the environment received."""
 
     def __init__(self, env: gym.Env[Any, Any], actuators: Actuators, idle: tuple[float, ...] = ()) -> None:
         super().__init__(env)
@@ -24,12 +24,12 @@ class LimitedActuators(gym.Wrapper[Any, Any, Any, Any]):
         self._last = self._idle
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Begins an episode; the idle action counts as the one before."""
+        """Begins an episode; the idle action counts as the previous action."""
         self._last = self._idle
         return super().reset(seed=seed, options=options)
 
     def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
-        """Steps the environment with what the actuators make of the command."""
+        """Steps the environment with the action that the actuators apply."""
         command = np.asarray(action, dtype=np.float64)
         self._last = self._actuators.applied(command[None], self._last[None], self._box)[0]
         applied = self._last.astype(self.action_space.dtype)

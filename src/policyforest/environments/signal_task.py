@@ -29,17 +29,17 @@ MOST_SHORT_EPISODES = 100
 
 
 class SignalTask(gym.Wrapper[Any, Any, Any, Any]):
-    """Stacks what is measured into states, and passes commands through actuators.
+    """Combines measurements into states, and passes commands through actuators.
 
-    While the history of an episode fills, `filling` acts; these steps are in `n_filling`, and no agent sees them. An
-    episode that ends meanwhile is in `n_short_episodes`, and the next one begins. A delay that is to be found
-    (``delay="auto"``) is looked for at once, in episodes that are played for this.
+    While the history of an episode fills, `filling` acts. `n_filling` counts these steps, and no agent sees them. An
+    episode that ends before its history is full is counted in `n_short_episodes`, and the next one begins. With
+    ``delay="auto"`` the delay is found immediately, in episodes that are played for this purpose.
 
     Args:
         env: An environment with Box spaces.
-        probe: What acts in the episodes that the delay is found in, such as a `NoisyBaseline`; None: random actions.
-        filling: What acts on measurements while the history fills: it has ``act(observation)``, as the result of
-            `as_baseline`; None: the idle action, unless an agent with a guard sets the controller of its guard.
+        probe: Chooses the actions of these episodes, such as a `NoisyBaseline`; None: random actions.
+        filling: Chooses actions from measurements while the history fills: it has ``act(observation)``, as the result
+            of `as_baseline`; None: the idle action, unless an agent with a guard sets the controller of its guard.
         **options: `SignalOptions`.
     """
 

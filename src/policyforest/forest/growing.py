@@ -49,16 +49,16 @@ def grow_forest(
         n_estimators: M, the number of trees.
         max_features: k, the distinct inputs tried at a node; None: all of them.
         min_samples_leaf: n_min, the fewest samples in a leaf; None: ln N for constant leaves, D ln N for linear ones.
-        min_variance: V_min, nodes whose model leaves less residual variance are not split.
+        min_variance: V_min; a node is not split if the residual variance of its model is below this.
         leaf_model: "constant" (PWC, the mean) or "linear" (PWL, least squares with a penalty on steep slopes).
         sample_weight: One weight >= 0 per sample; samples of weight 0 count as absent.
-        score: What splits are chosen by: y, "asinh" of y (a few large outliers do not dominate) or a function of y.
-        grid: For an input, the number of steps of its box that thresholds are drawn from (see `Forest.best_action`).
-        periodic: For an input that is an angle, its ends (lo, hi), one point; each tree cuts the circle elsewhere.
-        box: Rows (lo, hi), the space the forest is for; None: the range of X. X must lie in it.
+        score: Splits are chosen by the variance of y, of "asinh" (outliers do not dominate), or of a function of y.
+        grid: For an input, the number of steps of a grid on which its thresholds lie (see `Forest.best_action`).
+        periodic: For an input that is an angle, (lo, hi), the same point; each tree cuts the circle elsewhere.
+        box: Rows (lo, hi), the domain of the forest, which must contain X; None: the range of X.
         random_state: The seed; the same seed gives the same forest, bit for bit, for any `n_jobs`.
         n_jobs: The number of threads; -1 for all cores.
-        first_tree: The number of the first tree's random stream; forests grown in blocks join to the whole.
+        first_tree: The number of the first tree's random stream, so that a forest can be grown in blocks.
     """
     return _grow(
         _samples(X, y, sample_weight), box, periodic, score, n_jobs, n_estimators=n_estimators, grid=grid,

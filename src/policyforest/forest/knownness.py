@@ -56,8 +56,8 @@ class KnownnessForest:
     Args:
         box: Rows (lo, hi), finite: where points may lie.
         form: "density" or "original", see above.
-        n_estimators: Trees; all of them are the same in the "original" form, where one is enough.
-        max_points: nu, a leaf that would hold more is split; one whose points are all the same keeps them all.
+        n_estimators: The number of trees. In the "original" form all trees are the same, so one is enough.
+        max_points: nu; a leaf that would hold more points is split, unless all of its points are the same.
         enough: The "density" form compares with min(n, enough) points spread evenly; None: with n, as the paper does.
         random_state: The seed of the random splits. Points inserted one by one or together make the same trees.
     """
@@ -101,7 +101,7 @@ class KnownnessForest:
         return f"KnownnessForest({self.form}, {self.n_estimators} trees, {len(self)} points, {self.n_leaves} leaves)"
 
     def insert(self, points: ArrayLike, n_jobs: int | None = 1) -> None:
-        """Takes a point or rows of them, in O(log n) each. One outside of the box is an error, and none is taken."""
+        """Adds a point or rows of points, in O(log n) each. A point outside the box is an error; then none is added."""
         self._native.insert(self._rows(points), threads(n_jobs))
 
     def knownness(self, points: ArrayLike, n_jobs: int | None = 1) -> Floats:

@@ -35,13 +35,13 @@ FILLED_DIMENSIONS = 2
 
 @dataclass(frozen=True)
 class FittedPolicyForest:
-    """Learns a policy from a Q function, or from samples by way of one.
+    """Learns a policy from a Q function, or from samples, from which it learns a Q function first.
 
     Args:
         leaf_model: "linear" (FPF:PWL) or "constant" (FPF:PWC).
         n_states: How many states the policy is learned on.
-        states: "uniform" in the box of the states, "visited": the states of the samples (all of them, and as many again
-            near them as are missing to `n_states`), or "auto": uniform in one or two dimensions, visited in more.
+        states: "uniform": states drawn in the box of the states; "visited": all states of the samples, filled up to
+            `n_states` with states near them; "auto": uniform in one or two dimensions, visited in more.
         n_estimators: The number of trees for each action dimension. More trees act more steadily; 50 of them still
             answer in a microsecond.
         max_features: As in `grow_forest`.
@@ -51,8 +51,8 @@ class FittedPolicyForest:
         q_learner: How `fit(transitions)` learns Q.
         random_state: The seed.
         n_jobs: The number of threads; the result does not depend on it.
-        executor: What finds the actions and grows the trees in place of this process's threads, to the same bits; the
-            `q_learner` has one of its own.
+        executor: Finds the actions and grows the trees instead of threads of this process, with the same bits; the
+            `q_learner` has its own executor.
     """
 
     leaf_model: LeafModel = "linear"

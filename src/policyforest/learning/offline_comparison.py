@@ -28,7 +28,7 @@ MEMBERS, FIRST_MEMBER, ROLLOUTS = 3, 200, 200
 
 @dataclass(frozen=True)
 class OfflineComparison:
-    """The gain of a policy over a baseline, on held-out episodes in models of the others."""
+    """The gain of a policy over a baseline, on held-out episodes, in models of the other episodes."""
 
     value: float
     """Mean discounted return of the new policy"""
@@ -64,7 +64,7 @@ def compare_offline(
     Args:
         new: A policy, a function of one state, or a formula.
         baseline: The same, such as ``"u = -12*theta - 3*omega"``.
-        data: Samples, best of the baseline itself with some noise.
+        data: Samples, preferably of the baseline itself with some noise.
         discount: gamma, in [0, 1).
         folds: Parts of the episodes that are held out in turn.
         random_state: The seed.

@@ -44,13 +44,13 @@ class CoverageWarning(UserWarning):
 
 @dataclass(frozen=True)
 class OfflineEvaluation:
-    """A policy's value by Fitted Q Evaluation: the discounted sum of rewards from where episodes begin."""
+    """A policy's value by Fitted Q Evaluation: the discounted sum of rewards from the states where episodes begin."""
 
     value: float
     interval: tuple[float, float]
     """95%, by drawing episodes with replacement; infinite without that"""
     unknown: float
-    """The share of its state-actions that the samples hardly cover; about 0.05 for the policy that made them"""
+    """The share of its states and actions that the samples hardly cover; about 0.05 for the policy that made them"""
     discount: float
     n_samples: int
     n_episodes: int
@@ -89,15 +89,16 @@ def evaluate_offline(
     random_state: int | np.random.Generator | None = 0,
     n_jobs: int | None = 1,
 ) -> OfflineEvaluation:
-    """Judges a policy from samples that any other policy made.
+    """Estimates the value of a policy from samples that were collected with any other policy.
 
     Args:
-        policy: What has ``act_batch(states)``.
-        transitions: The samples, better not those that the policy was learned from.
+        policy: An object with the method ``act_batch(states)``.
+        transitions: The samples; preferably not those that the policy was learned from.
         discount: gamma; default: the policy's own.
         starts: Rows of states to judge from; default: those that episodes begin with.
         bootstrap: How often episodes are drawn again for the interval; 0 for no interval.
-        iterations: Their number; default: until the values have settled, or 5% of the discounted future are left.
+        iterations: The number of iterations; default: until the values have settled, or only 5% of the discounted
+            future is left.
         resample: Samples drawn from a learned model in each iteration, half of them with the policy's own actions:
             "auto" where the model predicts well, a number, None for never, or a `DynamicsModel` of these samples.
         n_estimators: The number of trees of each forest.

@@ -28,7 +28,7 @@ class BaselinePolicy(ActingPolicy):
         law: Rows of states → rows of actions.
         observation_space: The space of the states.
         action_space: The box of the actions.
-        text: What it is, for people.
+        text: A description for people.
         formula: The law as it was written, where it is a formula: files can hold it.
         names: The names of the states and of the actions in the formula.
     """
@@ -181,7 +181,7 @@ class NoisyBaseline:
         return self.bounded(here, self.baseline.act(here) + self._rng.uniform(-size, size))
 
     def bounded(self, state: Floats, wanted: Floats) -> Floats:
-        """The wanted action, no further from the baseline's than the noise; the baseline's outside of the safe box."""
+        """The wanted action, at most the noise away from the baseline's; outside the safe box the baseline's action."""
         own = self.baseline.act(state)
         if not self.is_safe(state):
             return own

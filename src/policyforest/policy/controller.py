@@ -16,12 +16,12 @@ class PolicyController:
     """Runs a policy step by step: derived signals, history and actuators are computed here, as the exported C does.
 
     `reset()` begins an episode; `step(observation)` returns the action. While the history fills, the action is the
-    idle one, which also counts as what was commanded before the first step.
+    idle action, which also counts as the command before the first step.
 
-    A measurement that is refused (NaN, another shape, a derived signal without a finite value) is an error, and breaks
-    the history, which fills again from the next step on: rows before and after a gap are not one control step apart.
-    The action of that step is the idle one, as far as the actuators allow it: `last_action` is what the exported C
-    gives there, and what the controller takes for commanded."""
+    A measurement that is refused (NaN, another shape, a derived signal without a finite value) is an error. It breaks
+    the history, which fills again from the next step on: the rows before and after a gap are more than one control step
+    apart. The action of that step is the idle one, as far as the actuators allow it: `last_action` is what the exported
+    C gives there, and what counts as the last command."""
 
     def __init__(self, policy: Any, signals: Signals, precision: type = np.float64) -> None:
         self.signals = signals
@@ -29,12 +29,12 @@ class PolicyController:
         self._buffer = SignalBuffer(signals, bounds(policy.action_space), precision)
 
     def reset(self) -> None:
-        """Begins an episode: forgets the measurements, and takes the idle action for what was commanded before."""
+        """Begins an episode: forgets the measurements, and assumes that the idle action was commanded before."""
         self._buffer.reset()
 
     @property
     def state(self) -> NDArray[Any] | None:
-        """The state by what was measured so far; None while the history fills."""
+        """The state that follows from the measurements so far; None while the history fills."""
         return self._buffer.state
 
     @property

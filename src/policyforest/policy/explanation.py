@@ -49,7 +49,7 @@ class Explanation:
     action: float
     before_clipping: float
     conditions: tuple[Condition, ...]
-    """No tree changes its leaf while all of them hold"""
+    """While all of them hold, no tree changes its leaf"""
     constant: float
     slopes: Floats
     """In the cell the action is constant + slopes · state, clipped"""

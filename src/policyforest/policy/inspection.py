@@ -36,13 +36,13 @@ class ActionRange:
     low: Floats
     high: Floats
     low_states: Floats
-    """(actions, dims): a state with the least action, for each action dimension"""
+    """(actions, dims): a state with the smallest action, for each action dimension"""
     high_states: Floats
 
 
 @dataclass(frozen=True)
 class Check:
-    """Whether all actions over a box of states lie within limits; if not, a state whose action does not."""
+    """Whether all actions over a box of states lie within limits, and a counterexample if they do not."""
 
     holds: bool
     range: ActionRange
@@ -60,9 +60,9 @@ class Sensitivity:
 
     dim: int
     change: Floats
-    """One per action dimension: what `states` show when the dimension goes from the first of `values` to the second"""
+    """One per action: the change at `states` if the dimension goes from the first of `values` to the second"""
     at_most: Floats
-    """No state has more. The same as `change`, unless the actions there are clipped"""
+    """No state has a larger change. The same as `change`, unless the actions there are clipped"""
     states: Floats
     """(actions, dims)"""
     values: Floats

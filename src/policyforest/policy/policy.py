@@ -33,7 +33,7 @@ Outside = Literal["nearest", "raise"]
 
 @dataclass(frozen=True)
 class Simplification:
-    """How far the actions of one tree are from those of its forest, over states that it was not made from."""
+    """How far the actions of one tree are from those of its forest, over states that were not used to make it."""
 
     max_leaves: int
     n_leaves: int
@@ -57,8 +57,8 @@ class Policy(ActingPolicy):
     `act(state)` returns the action as a float64 array. A contiguous float64 array is the fast path; a float32 array, a
     list or any other row of real numbers is converted; False and True are 0 and 1, as in Gymnasium.
     Texts, dates, complex numbers and objects raise TypeError, NaN and masked entries ValueError. A state outside the
-    box that the policy was learned on gets the answer of the outermost leaf, or an error with `outside="raise"`.
-    `act_batch` and `predict` take and refuse the same.
+    box that the policy was learned on gets the action of the outermost leaf, or an error with `outside="raise"`.
+    `act_batch` and `predict` accept and refuse the same.
     """
 
     kind = "forest"
@@ -128,7 +128,7 @@ class Policy(ActingPolicy):
         return self.native.act_batch(rows)
 
     def with_outside(self, outside: Outside) -> Policy:
-        """The same policy that answers ("nearest") or raises for states outside its box."""
+        """The same policy, which for states outside its box uses the outermost leaf ("nearest") or raises an error."""
         return replace(self, outside=outside)
 
     def simplify(self, max_leaves: int, n_states: int = 20_000) -> Policy:
@@ -160,9 +160,9 @@ class Policy(ActingPolicy):
         leaves it is much closer to the forest than `simplify`.
 
         Args:
-            samples: What the policy was learned from; needed for more than two state dimensions, where the tree is
-                grown on states near theirs, as `FittedPolicyForest` does. In one or two it is grown on states all over
-                their box.
+            samples: The samples that the policy was learned from. They are needed for more than two state dimensions,
+                where the tree is grown on states near theirs, as in `FittedPolicyForest`. With one or two dimensions,
+                the tree is grown on states all over their box.
             n_states: The number of these states; `simplification` of the result reports the change on other states.
             random_state: The seed.
             n_jobs: The number of threads; the result does not depend on it.
@@ -172,7 +172,7 @@ class Policy(ActingPolicy):
         return distil(self, max_leaves, samples, n_states, random_state, n_jobs)
 
     def astype(self, precision: Literal["float64", "float32"]) -> Policy | Float32Policy:
-        """The policy in another precision: "float32" computes every bit as the exported C code does."""
+        """The policy in another precision: "float32" computes the same bits as the exported C code."""
         if one_of("precision", precision, ("float64", "float32")) == "float64":
             return self
         from policyforest.policy.float32_policy import float32_policy
@@ -186,8 +186,8 @@ class Policy(ActingPolicy):
         return action_range(self, box)
 
     def check(self, box: ArrayLike | None, low: ArrayLike, high: ArrayLike) -> Check:
-        """Whether low <= action <= high for all states of a box (None: those it was learned on); if not, a state that
-        shows it. Exact: no state is missed."""
+        """Whether low <= action <= high for all states of a box (None: those it was learned on), and a counterexample
+        if not. The answer is exact: no state is missed."""
         from policyforest.policy.inspection import check_actions
 
         return check_actions(self, box, low, high)
@@ -199,13 +199,13 @@ class Policy(ActingPolicy):
         return sensitivity(self, dim, box)
 
     def explain(self, state: ArrayLike, names: Sequence[str] | None = None) -> tuple[Explanation, ...]:
-        """The leaf conditions that decided, one explanation per action; `str` of one puts it in words."""
+        """The conditions of the leaves that decided, one explanation per action; `str` puts an explanation in words."""
         from policyforest.policy.explanation import explain
 
         return explain(self, state, names)
 
     def save(self, path: str | os.PathLike[str], card: bool = False) -> None:
-        """Writes a ``.pforest`` file: arrays and JSON, never code. `card`: and a model card next to it, ``.md``."""
+        """Writes a ``.pforest`` file: arrays and JSON, never code. `card=True` also writes a model card, ``.md``."""
         super().save(path)
         if card:
             from policyforest.policy.model_card import write_model_card

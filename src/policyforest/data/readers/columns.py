@@ -17,8 +17,8 @@ NEXT = "next_"
 class Columns:
     """The meaning of the columns of a log; a field that is None is found by its usual name.
 
-    A column is written ``name`` or ``name=source``: what it is called here, and where it is in the log (a column's
-    header, or a topic and field of a bag). The name is what formulas use.
+    A column is written ``name`` or ``name=source``. The name is used in formulas; the source is where the column is in
+    the log (the header of a column, or a topic and a field of a bag).
 
     | field | |
     |---|---|

@@ -26,8 +26,8 @@ from policyforest.data.transitions import Transitions
 
 
 def as_transitions(dataset: Any, action_space: Box | None = None) -> Transitions:
-    """The samples of a dataset of this or another library; `action_space` where the dataset has none (else the
-    extremes of its actions)."""
+    """The samples of a dataset of this or another library. If the dataset has no action space, `action_space` is used,
+    or the extremes of its actions."""
     if isinstance(dataset, Transitions):
         return dataset
     problems = Problems("fail")

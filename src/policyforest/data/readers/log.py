@@ -57,16 +57,16 @@ def read_log(
     Args:
         path: A file, a folder (Minari, a ROS 2 bag, recorded episodes), a pattern such as ``logs/*.csv``, ``minari:``
             and the id of a dataset, or several of them. Each file begins a new episode.
-        columns: Which column means what. Its fields can be given as keywords: ``state=["x", "v"], action=["u"]``.
+        columns: The meaning of the columns. Its fields can be given as keywords: ``state=["x", "v"], action=["u"]``.
         period: Seconds of a control step, to which rows are resampled. None: each row is a step.
         max_gap: Seconds without a row that end an episode; default: 3 periods.
-        time_unit: Seconds in a unit of the time column (0.001 for milliseconds).
+        time_unit: Seconds per unit of the time column (0.001 for milliseconds).
         degrees: Columns in degrees, converted to radians.
         angles: States that are angles, wrapped into [-pi, pi).
         action_bounds: name → (low, high), or one pair for each action; default: the extremes of the log.
         on_error: "fail" or "skip": what to do about malformed rows. They are counted and shown either way.
         format: "csv", "parquet", "numpy", "minari", "rosbag" or "transitions"; default: by the name of the file.
-        **names: The fields of `Columns`, where `columns` is not given, and `LogKeywords` (history, delay, dt, …).
+        **names: The fields of `Columns`, if `columns` is not given, and `LogKeywords` (history, delay, dt, …).
     """
     signals = {name: names.pop(name) for name in SIGNAL_KEYWORDS if name in names}  # type: ignore[misc]
     settings = ReadingSettings(period, max_gap, time_unit, degrees, angles, on_error)
@@ -91,7 +91,7 @@ def _with_parameters_of(read: Callable[Parameters, Log]) -> Callable[[FullReader
 
 @_with_parameters_of(read_log)
 def read_transitions(*path: Any, **options: Any) -> Transitions:
-    """The samples of a log. Warns with a `LogWarning` of what usually goes wrong with logs.
+    """The samples of a log. Issues a `LogWarning` for each common fault that the log seems to have.
 
     Args:
         *path: As in `read_log`.
