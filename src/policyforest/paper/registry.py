@@ -204,7 +204,12 @@ EXHIBITS = {
             "table",
         ),
         Exhibit(
-            "table-limits", "What can be reached at all: dynamic programming", "", ("limits",), "limit_table", "table"
+            "table-limits",
+            "The best reachable returns, by dynamic programming",
+            "",
+            ("limits",),
+            "limit_table",
+            "table",
         ),
     )
 }

@@ -116,7 +116,8 @@ def write_tables(out: Path, scale: str) -> None:
     lines = [
         "# Results",
         "",
-        f"Made by `policyforest reproduce` at the scale {scale} from the cells in the JSON Lines files next to it.",
+        f"This page is made by `policyforest reproduce`, at the scale {scale}, from the cells in the JSON Lines files",
+        "next to it.",
         f"They were computed {_when(out, scale)}.",
         f"{', '.join(f'{k}: {v}' for k, v in made.items())}.",
         "",
@@ -128,15 +129,15 @@ def write_tables(out: Path, scale: str) -> None:
         "",
         *_markdown(RETURNS, tables["returns"]),
         "",
-        "Times on one thread, an action from Python; medians over policies:",
+        "Times on one thread, medians over policies; the time per action is measured from Python:",
         "",
         *_markdown(TIMES, tables["times"]),
         "",
-        "Compared with SAC, means over seeds [95%]; seconds with those of the environment's steps:",
+        "Comparison with SAC: means over seeds [95%]; seconds include the environment's steps:",
         "",
         *_markdown(sac_figure.COLUMNS, tables["comparisons"]),
         "",
-        "Limits, by planning with the true equations: dynamic programming on a grid where there are two states:",
+        "Limits, computed with the true equations; for problems with two states, by dynamic programming on a grid:",
         "",
         *_markdown(LIMITS, tables["limits"]),
         "",
@@ -156,7 +157,7 @@ def _titled(title: str, columns: tuple[str, ...], rows: list[dict[str, Any]]) ->
 
 
 def _when(out: Path, scale: str) -> str:
-    """The days on which the cells of a scale were computed, and the machines: as they say, and the first did not."""
+    """The days on which the cells of a scale were computed, and the machines; the oldest cells do not record them."""
     found = [content for study in STUDIES.values() for content in study.stored(out, scale).values()]
     days, machines = (sorted({str(cell[key]) for cell in found if key in cell}) for key in ("date", "machine"))
     if not days:
@@ -167,7 +168,7 @@ def _when(out: Path, scale: str) -> str:
 
 
 def _figures(out: Path) -> list[str]:
-    """The figures that are drawn, as they stand beside."""
+    """Links to the figures that are drawn."""
     drawn = [exhibit for exhibit in EXHIBITS.values() if (out / "figures" / f"{exhibit.name}.png").is_file()]
     lines = [f"![{exhibit.title}](figures/{exhibit.name}.png)" for exhibit in drawn]
     return ["Figures, also as SVG:", "", *(text for line in lines for text in (line, ""))] if lines else []

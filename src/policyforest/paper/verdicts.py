@@ -96,7 +96,7 @@ def better(pairs: Sequence[tuple[str, Floats, Floats]], words: str) -> Finding:
             against.append(f"{place} ({'worse' if p < LEVEL else 'equal'})")
     evidence = f"{words}, paired Wilcoxon test, mean difference [95% bootstrap]; {'; '.join(told)}"
     if against:
-        return Finding("refuted", evidence, largest_p, f"Not so at {', '.join(against)}.")
+        return Finding("refuted", evidence, largest_p, f"It does not hold at {', '.join(against)}.")
     return Finding("confirmed" if set(rulings) == {"confirmed"} else "undecided", evidence, largest_p)
 
 

@@ -41,7 +41,7 @@ def methods_do_not_differ(cells: Cells) -> Finding:
         widest, nearest, largest_p = max(widest, -low, high), max(nearest, low, -high), max(largest_p, p)
     ruling: Ruling = "confirmed" if widest < MARGIN else "refuted" if nearest > MARGIN else "undecided"
     evidence = f"steps of FPF - steps of FQI [95% bootstrap], margin {MARGIN:g} step; {'; '.join(told)}"
-    return Finding(ruling, evidence, largest_p, "Differences of a part of a step can be significant; they are small.")
+    return Finding(ruling, evidence, largest_p, "Differences of less than a step can be significant, but are small.")
 
 
 def car_in_25_steps(cells: Cells) -> Finding:
@@ -74,8 +74,8 @@ def _about_bas(reached: Floats, failed: int) -> str:
         f"{reached.mean():.1f} steps on average, 95% within {np.percentile(reached, 95):.0f}; " if len(reached) else ""
     )
     return (
-        f"The paper quotes 20 to 45 steps for BAS. Ours, from a quarter of the samples: {ours}{failed} of {n} do not "
-        "reach the top. So it is no match of equals, and nothing is ruled."
+        f"The paper quotes 20 to 45 steps for BAS. Our BAS learned from a quarter of the samples: {ours}{failed} of "
+        f"{n} do not reach the top. The conditions differ, so there is no verdict about BAS."
     )
 
 

@@ -14,7 +14,7 @@ COLUMNS = (
     "mean of 10",
     "worst policy",
     "best policy",
-    "chosen one",
+    "chosen policy",
     *(f"in {name}" for name in NAMES.values()),
 )
 
