@@ -33,7 +33,7 @@ class Features(Protocol):
 
 
 class Basis(Protocol):
-    """A family of functions that can be laid over any box."""
+    """A family of functions that can be defined over any box."""
 
     def over(self, box: Floats) -> Features:
         """The functions of this basis over a box of inputs."""

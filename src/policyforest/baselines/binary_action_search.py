@@ -81,7 +81,7 @@ class BinarySearchPolicy(LinearPolicy):
     resolution: int
 
     def choose(self, states: Floats) -> Floats:
-        """Actions for rows of states that have been checked: the search goes up or down, in ever smaller steps."""
+        """Actions for rows of states that have been checked: the search goes up or down, by halving steps."""
         return searched_actions(states, bounds(self.action_space), self.resolution, self._goes_up)
 
     def _goes_up(self, decision: int, inputs: Floats) -> Bools:

@@ -107,7 +107,7 @@ class DiscretePolicy(BatchPolicy):
     info: PolicyInfo = field(default_factory=lambda: PolicyInfo("fqi-discrete"), repr=False)
 
     def choose(self, states: Floats) -> Floats:
-        """Actions for rows of states that have been checked: of the finitely many, the one of the largest Q."""
+        """Actions for rows of states that have been checked: of all discrete actions, the one with the largest Q."""
         rows = states_in_box(states, self.forest.box[: states.shape[1]], self.periodic)
         chosen: Floats = self.actions[action_values(self.forest, rows, self.actions).argmax(axis=1)]
         return chosen

@@ -125,7 +125,7 @@ class ForestBinarySearchPolicy(BatchPolicy):
     info: PolicyInfo = field(default_factory=lambda: PolicyInfo("bas"), repr=False)
 
     def choose(self, states: Floats) -> Floats:
-        """Actions for rows of states that have been checked: the search goes up or down, in ever smaller steps."""
+        """Actions for rows of states that have been checked: the search goes up or down, by halving steps."""
         rows = states_in_box(states, self.forests[0].box[: states.shape[1]], self.periodic)
         return searched_actions(rows, bounds(self.action_space), self.resolution, self._goes_up)
 

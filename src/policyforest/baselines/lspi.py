@@ -26,7 +26,7 @@ class LSPI:
             action counts for the nearest one.
         basis: phi, laid over the sampled states; None for `default_basis`.
         residual: beta, in [0, 1]: 0 for LSTDQ proper, 1 for the Bellman residual; see `least_squares`.
-        max_iterations: Policies to evaluate at most.
+        max_iterations: The largest number of policies to evaluate.
         ridge: Regularisation, relative to the features' mean square.
     """
 
@@ -68,7 +68,7 @@ class LSPIPolicy(LinearPolicy):
     actions: Floats = field(repr=False)
 
     def choose(self, states: Floats) -> Floats:
-        """Actions for rows of states that have been checked: of the finitely many, the one of the largest Q."""
+        """Actions for rows of states that have been checked: of all discrete actions, the one with the largest Q."""
         values = self.values(states, self.weights.T)
         chosen: Floats = self.actions[values.argmax(axis=1)]
         return chosen

@@ -37,15 +37,15 @@ class ForestRegressor(base.RegressorMixin, base.BaseEstimator):  # type: ignore[
             the parameter-free rule of `grow_forest` for linear ones.
         min_variance: V_min; a node whose residual variance is below it is a leaf.
         leaf_model: "constant" or "linear".
-        split_score: What splits are chosen by in place of y: None, "asinh" or a function of y. It is `score` of
-            `grow_forest`; scikit-learn's estimators have a method of that name.
+        split_score: Splits are chosen by the variance of y (None), of "asinh" of y, or of a function of y. It is
+            `score` of `grow_forest`, a name that scikit-learn's estimators use for a method.
         random_state: The seed, or a generator that draws one.
         n_jobs: The number of threads: None is 1, -1 all cores. Results do not depend on it.
 
     Attributes:
         forest_ (Forest): The grown forest, for all that a scikit-learn estimator cannot do.
         n_features_in_ (int): The number of inputs.
-        feature_names_in_ (ndarray of str): The column names of X, only where it had them.
+        feature_names_in_ (ndarray of str): The column names of X, if it had any.
     """
 
     def __init__(

@@ -81,7 +81,7 @@ def legend(axes: Axes, **place: Any) -> None:
 
 
 def save_png(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Writes the picture as a PNG file, whole or not at all."""
+    """Writes the picture as a PNG file; an error leaves no partial file."""
     with replacing(path) as beside:
         beside.write_bytes(png_bytes(figure))
 

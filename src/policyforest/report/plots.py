@@ -103,7 +103,7 @@ def learning_figure(history: Sequence[QIteration]) -> Figure:
 
 @styled
 def returns_figure(returns: Floats, marks: Mapping[str, float] | None = None) -> Figure:
-    """How the returns of the episodes are spread, with their mean and any other figures to stand beside."""
+    """A histogram of the returns of episodes, with their mean and, in `marks`, other values to compare with."""
     figure, (axes,) = panels(1, width=6.4, height=3.0)
     axes.hist(returns, bins=min(20, max(5, len(returns) // 3)), color=BLUE, alpha=0.85, edgecolor="white", lw=0.6)
     axes.axvline(float(np.mean(returns)), color=INK, lw=1.6, label=f"mean {np.mean(returns):.4g}")

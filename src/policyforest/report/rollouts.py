@@ -43,10 +43,10 @@ def rollouts_figure(
         policies: A few policies by the names that the legend shows.
         discount: gamma, on which the value of leaving the data depends.
         n_rollouts: Rollouts per policy, from states where episodes began, each in another member.
-        n_steps: The most control steps of a rollout.
+        n_steps: The largest number of control steps of a rollout.
         dims: The two state dimensions of the axes; the second is also shown over the control steps.
         problem: An id or a short name, for the names and units of the axes.
-        seed: Of the starts and the noise.
+        seed: The seed of the starts and the noise.
     """
     data = model.transitions
     labels = labels_for(problem, data.states.shape[1], data.actions.shape[1])

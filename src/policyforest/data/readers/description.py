@@ -37,7 +37,7 @@ class ColumnRange:
 
 @dataclass(frozen=True)
 class Description:
-    """What was understood of a log."""
+    """A description of a log: how its columns and rows were understood."""
 
     files: tuple[str, ...]
     formats: tuple[str, ...]

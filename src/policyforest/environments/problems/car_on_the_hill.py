@@ -26,8 +26,8 @@ class CarOnTheHill(NativeProblem):
         ds/dt = (u - g Hill'(p) - s² Hill'(p) Hill''(p)) / (1 + Hill'(p)²)
 
     integrated by Euler's explicit method in steps of 1 ms; a control step takes 100 ms. A step that ends with
-    p < -1 or abs(s) > 3 ends the episode with -1, one that ends with p > 1 otherwise ends it with +1, and all
-    others are worth 0. Start: (-0.5, 0), at the bottom of the valley. A random policy all but never reaches
+    p < -1 or abs(s) > 3 ends the episode with -1; otherwise, a step that ends with p > 1 ends it with +1. All
+    other steps are worth 0. Start: (-0.5, 0), at the bottom of the valley. A random policy almost never reaches
     the top, so samples are drawn with `policyforest.sample_uniform`.
     """
 

@@ -39,7 +39,7 @@ class CartPoleSwingUp(NativeProblem):
     60 steps (3 s); ``gym.make(id, max_episode_steps=100)`` has 5 s. `cart_pole_balanced` is the test of a good end.
 
     PILCO's track has no ends. Here a step that ends with abs(x) > `track`, abs(v) > 10 or abs(omega) > 25 ends the
-    episode. It has no penalty: every reward is positive, so what an ended episode misses is its cost.
+    episode. There is no penalty: every reward is positive, so an episode that ends early misses rewards.
 
     Start: hanging at rest, (0, 0, -pi, 0), plus a normal disturbance of each of the four numbers with the standard
     deviation `start_spread`, which is 0.01 as in MC-PILCO. The state is observed without noise, unlike there.

@@ -19,7 +19,7 @@ BALANCE_STEPS = 10
 def cart_pole_reward(states: Floats, actions: Floats, next_states: Floats) -> Floats:
     """The reward of the cart-pole for rows of steps: exp(-(theta/3)² - x²) of the next state, between 0 and 1.
 
-    It is one minus the cost of MC-PILCO. Give it as ``reward=`` to what learns a model, if the reward is to be known.
+    It is one minus the cost of MC-PILCO. Pass it as ``reward=`` to a learner that should know the reward.
     """
     x, theta = next_states[:, 0] / POSITION_SCALE, next_states[:, 2] / ANGLE_SCALE
     rewards: Floats = np.exp(-(theta * theta + x * x))

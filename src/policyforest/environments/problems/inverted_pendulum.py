@@ -21,7 +21,7 @@ class InvertedPendulum(NativeProblem):
     """A pole on a cart; only its angle theta (0: upright) and its speed omega are observed.
 
     With m = 2 kg, l = 0.5 m, g = 9.8 m/s², M = `cart_mass`, alpha = 1 / (m + M), and u the force f in
-    [-50, 50] N plus a noise that is drawn uniformly from [-`noise`, `noise`] N once a control step
+    [-50, 50] N plus a noise that is drawn uniformly from [-`noise`, `noise`] N once per control step
     (Wang et al., 1996):
 
         dtheta/dt = omega
@@ -32,8 +32,8 @@ class InvertedPendulum(NativeProblem):
     the state after the step and the force without its noise, -((2 theta/pi)² + omega² + (f/50)²). A step that
     ends with abs(theta) > pi/2 or abs(omega) > `max_speed` ends the episode with -1000. Start: (0, 0).
 
-    The default is what the paper prints. Its figures come out with 6 kg and 2 rad/s, the registered variant
-    ``policyforest/InvertedPendulum6kg-v0``.
+    The defaults are those that the paper prints. Its figures can be reproduced with 6 kg and 2 rad/s, the
+    registered variant ``policyforest/InvertedPendulum6kg-v0``.
     """
 
     def __init__(

@@ -20,9 +20,9 @@ from policyforest.environments.problems.systems import EngineSystem, NativeSyste
 class NativeProblem(gym.Env[Any, Any]):
     """A system whose equations run in the core.
 
-    Everything is in physical units and in double precision. Three boxes must be told apart: `state_limits`
-    holds the states that are not terminal, `observation_space` also the terminal ones that a control step can
-    end in, and `action_space` the actions. An action outside its box is an error; nothing is clipped.
+    Everything is in physical units and in double precision. There are three boxes: `state_limits` contains the
+    states that are not terminal, `observation_space` also contains the terminal states in which a control step can
+    end, and `action_space` contains the actions. An action outside its box is an error; nothing is clipped.
 
     ``reset(options={"state": [...]})`` puts the system into any state within `state_limits`.
     """
@@ -62,7 +62,7 @@ class NativeProblem(gym.Env[Any, Any]):
         self._screen: Screen | None = None
 
     def draw_start(self, generator: np.random.Generator) -> Floats:
-        """The first state of an episode: `start`, disturbed by normal numbers where `start_spread` is not 0."""
+        """The first state of an episode: `start`, with a normal disturbance if `start_spread` is not 0."""
         if self.start_spread == 0.0:
             return self.start.copy()
         drawn = self.start + self.start_spread * generator.standard_normal(len(self.start))

@@ -19,7 +19,7 @@ Result = TypeVar("Result")
 
 
 class Executor(ABC):
-    """Runs tasks. Algorithms get one and do not know which."""
+    """Runs tasks. An algorithm works with any executor."""
 
     n_jobs: int
     """The threads that one task may use"""
@@ -27,20 +27,20 @@ class Executor(ABC):
     """How many tasks run at once"""
 
     def require(self, n_bytes: int) -> None:
-        """Refuses, before any work, shared inputs of so many bytes where there is no room for them."""
+        """Raises an error, before any work, if there is no room for shared inputs of so many bytes."""
         whole_number("n_bytes", n_bytes, at_least=0)
 
     @abstractmethod
     def share(self, name: str, value: Any) -> Any:
-        """Puts an input where all workers reach it. A worker keeps one value of each name: a new one replaces the old.
+        """Puts an input where all workers can read it. A worker keeps one value per name: a new value replaces the old.
         What is returned goes to `map`; the input is given up when it is forgotten."""
 
     @abstractmethod
     def map(self, task: Callable[..., Result], blocks: Sequence[Block], *shared: Any) -> Iterator[tuple[int, Result]]:
-        """The number of each block and its result, as they come; what fails in a task is raised here."""
+        """The number of each block and its result, as they come; an error in a task is raised here."""
 
     def close(self) -> None:  # noqa: B027 (threads have nothing to give back)
-        """Gives back processes and connections."""
+        """Frees processes and connections."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         """An executor does not travel: what it is part of finds the threads of the process where it arrives."""
