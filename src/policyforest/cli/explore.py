@@ -150,7 +150,7 @@ def explore(
 
 
 def _judged(explorer: ExploringAgent, best: Any, env: Environment, seed: int) -> tuple[Evaluation, dict[str, Any]]:
-    """What the policy earns in episodes that neither the run nor the validation has seen, under the guard of the run, if
+    """What the policy earns in episodes that neither the run nor the validation has seen, under the guard of the run if
     there is one, and how often that changed its actions."""
     played = explorer.guarded(best)
     judged = evaluate(played, env, episodes=EVALUATION_EPISODES, seed=seed, max_steps=explorer.longest_judged)

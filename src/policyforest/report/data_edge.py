@@ -40,7 +40,8 @@ def draw_samples(axes: Axes, plane: StateSlice, samples: Floats, periodic: Conta
     first, second = ((values < lo) | (values > hi) for values, (lo, hi) in zip(plane.axes, edge, strict=True))
     veil = np.ones((plane.resolution, plane.resolution, 4))
     veil[..., 3] = VEIL * (second[:, None] | first[None, :])
-    axes.imshow(veil, origin="lower", extent=tuple(plane.box.ravel()), aspect="auto", interpolation="nearest")
+    left, right, bottom, top = map(float, plane.box.ravel())
+    axes.imshow(veil, origin="lower", extent=(left, right, bottom, top), aspect="auto", interpolation="nearest")
     x, y = samples[:, list(plane.dims)].T
     axes.scatter(x, y, s=7, color=INK, alpha=0.7, ec="white", lw=0.3, label="samples")
     axes.plot(*outline(edge), color="white", lw=2.4)  # so that the dashes are seen on dark colours
