@@ -71,7 +71,7 @@ def read_header(file: BinaryIO) -> tuple[dict[str, Any], dict[str, Any]]:
 def require_digest(file: BinaryIO) -> None:
     """Refuses a file whose digest is not that of its content; one without a digest passes, as older files have none.
 
-    To be called after `read_header`; leaves the place in the file as it is."""
+    Call it after `read_header`; the position in the file does not change."""
     begin = file.tell()
     file.seek(0)
     texts, entries = _header(file)
