@@ -8,7 +8,7 @@ import pytest
 from policyforest.paper import STUDIES, exploration_rivals, exploration_studies
 from policyforest.paper.exhibits import exploration_table
 from policyforest.paper.exploration_requirements import LINES, RunRequirement
-from policyforest.paper.exploration_studies import explore_and_evaluate
+from policyforest.paper.exploration_studies import explore_and_evaluate, plan_and_evaluate
 from policyforest.paper.finished_cells import Cells
 from stored import write_cell
 
@@ -42,6 +42,14 @@ def test_a_cell_also_says_what_the_run_had_earlier():
     assert result["earlier"]["exploring_seconds"] < result["explored"]["exploring_seconds"]
 
 
+def test_a_cell_says_what_one_plan_costs_and_is_worth():
+    result = plan_and_evaluate(1, problem="double-integrator", budget={"episodes": 2}, episodes=2)
+    explored = result["explored"]
+    assert result["samples"] >= 20
+    assert 0 < explored["exploring_seconds"] == explored["cpu_seconds"] < 60
+    assert explored["plans"] == 1
+
+
 def test_requirements_count_cells_and_compare_with_the_limit():
     values = np.array([1.0, 1.0, 0.9, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0])
     assert RunRequirement("share", 1.0, 0.9).holds(values, None)
@@ -56,6 +64,7 @@ def test_requirements_count_cells_and_compare_with_the_limit():
     assert cost.holds(np.array([299.0, 10.0]), None)
     assert not cost.holds(np.array([301.0, 10.0]), None)
     assert cost.text() == "at most 300 CPU s to explore"
+    assert RunRequirement("seconds", 0.5, task="plan").text() == "at most 0.5 CPU s to plan"
 
 
 def test_the_table_judges_what_is_there_and_counts_what_is_missing(tmp_path):

@@ -24,6 +24,7 @@ from policyforest.environments.evaluation import evaluate
 from policyforest.environments.named_problems import named_problem
 from policyforest.environments.problems import cart_pole_balanced, cart_pole_reward
 from policyforest.exploration import ModelExploration
+from policyforest.exploration.model_planner import ModelTask
 from policyforest.paper.batch_studies import EVALUATION_SEED
 from policyforest.paper.studies import Study
 
@@ -38,6 +39,8 @@ ROD_REWARD = "-(abs(next_theta) / pi + (u / 15)**2) - 50 * (abs(next_omega) > 10
 VALIDATED = 10
 # A policy must hold the pole up at the end of five seconds: three are the episodes it learns from.
 BALANCE_STEPS, BALANCE_EPISODES = 100, 10
+# The seconds of a plan are the median of so many.
+TIMED_PLANS = 3
 
 
 def explore_and_evaluate(
@@ -81,6 +84,21 @@ def _judged(
         "winner": policy.info.settings["winner"],
         "training_returns": [report.episode_return for report in agent.log],
     }
+
+
+def plan_and_evaluate(seed: int, *, problem: str, budget: Budget, episodes: int) -> dict[str, Any]:
+    """A cell: the processor seconds of one plan between episodes after a run, on one thread, and what its policy is
+    worth."""
+    agent = ModelExploration(gym.make(named_problem(problem).id), seed=seed).learn(budget["episodes"])
+    earlier = tuple(plan.policy for plan in reversed(agent.plans) if not plan.explores)
+    task, seconds = ModelTask(agent.transitions, seed, earlier[:1]), []
+    for _ in range(TIMED_PLANS):
+        started = time.process_time()
+        made = agent.model_planner.plan(task)
+        seconds.append(time.process_time() - started)
+    spent = float(np.median(seconds))
+    told = {**worth(made.policy, problem, episodes), "cpu_seconds": spent, "exploring_seconds": spent, "plans": 1}
+    return {"samples": agent.total_steps, "explored": told}
 
 
 def worth(policy: Any, problem: str, episodes: int) -> dict[str, float]:
@@ -140,6 +158,8 @@ def _rod_studies() -> list[Study]:
         for n in (8, 15)
     ]
     known = partial(run, budget={"episodes": 4}, reward=ROD_REWARD)
+    plan = partial(plan_and_evaluate, problem="swing-up", budget={"episodes": 12}, episodes=1)
+    made.append(_study("swing-up-plan-1200", "Rod swing-up, one plan at 1,200 samples", 5, 8.0, plan))
     return [*made, _study("swing-up-known-4", "Rod swing-up, reward known, 4 episodes", 20, 6.0, known)]
 
 

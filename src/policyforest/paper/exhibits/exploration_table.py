@@ -58,7 +58,8 @@ def _row(line: RunLine, found: Sequence[CellResult], expected: int, limit: float
         for requirement in line.requirements
     ]
     judged = [f"{text}: {words[holds]}{so_far}" for text, holds in zip(_texts(line), held, strict=True)]
-    cost = f"{np.median(seconds):.0f} ({seconds.max():.0f})"
+    digits = 2 if seconds.max() < 1.0 else 0
+    cost = f"{np.median(seconds):.{digits}f} ({seconds.max():.{digits}f})"
     counted = _count(len(found), expected)
     return *_names(line), counted, mean, f"{values.min():.4g}", f"{plans:.1f}", cost, "; ".join(judged) or "-"
 
