@@ -89,7 +89,8 @@ def _judged(
 def plan_and_evaluate(seed: int, *, problem: str, budget: Budget, episodes: int) -> dict[str, Any]:
     """A cell: the processor seconds of one plan between episodes after a run, on one thread, and what its policy is
     worth."""
-    agent = ModelExploration(gym.make(named_problem(problem).id), seed=seed).learn(budget["episodes"])
+    agent = ModelExploration(gym.make(named_problem(problem).id), seed=seed)
+    agent.learn(budget.get("episodes"), budget.get("total_timesteps"))
     earlier = tuple(plan.policy for plan in reversed(agent.plans) if not plan.explores)
     task, seconds = ModelTask(agent.transitions, seed, earlier[:1]), []
     for _ in range(TIMED_PLANS):
