@@ -57,6 +57,17 @@ def test_a_limit_of_the_problem_goes_before_what_was_seen_of_another_dimension()
     assert find_thresholds(data) == ((0, 1.0, 1.0),)
 
 
+def test_a_single_end_beyond_a_limit_of_the_problem_is_no_coincidence():
+    """Three ends at the upper limits of two dimensions, and one at each lower limit."""
+    rng = np.random.default_rng(0)
+    states = rng.uniform(-0.9, 0.9, (50, 2))
+    ahead = states.copy()
+    ahead[:3, 0], ahead[3:6, 1], ahead[6, 0], ahead[7, 1] = 1.2, 1.2, -1.2, -1.2
+    told = {"action_space": ACTIONS, "state_limits": [[-1.0, 1.0], [-1.0, 1.0]]}
+    data = pf.Transitions(states, np.zeros((50, 1)), np.zeros(50), ahead, np.arange(50) < 8, **told)
+    assert rule(data) == {(0, 1.0): 1.0, (1, 1.0): 1.0, (0, -1.0): 1.0, (1, -1.0): 1.0}
+
+
 def test_ends_that_no_limit_separates_get_a_chance():
     data = disk()
     assert find_thresholds(data) is None

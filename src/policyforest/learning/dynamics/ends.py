@@ -83,13 +83,13 @@ class _Side(NamedTuple):
 def find_thresholds(data: Transitions) -> tuple[tuple[int, float, float], ...] | None:
     """Limits on single dimensions that hold for all states that are not terminal and for no terminal one; None where
     there are none. The limits of the problem come first: an episode that ends at one of them may be beyond what was
-    seen of other dimensions by coincidence."""
+    seen of other dimensions by coincidence. A single end beyond a limit of the problem is none."""
     left, rule = np.ones(int(data.terminals.sum()), dtype=bool), []
-    for sides in _sides(data):
+    for sides, fewest in zip(_sides(data), (1, max(2, EXPLAINED * len(left))), strict=True):
         while left.any():
             best = max(sides, key=lambda side: int((side.beyond & left).sum()), default=None)
             explained = 0 if best is None else int((best.beyond & left).sum())
-            if best is None or explained < min(left.sum(), max(2, EXPLAINED * len(left))):
+            if best is None or explained < min(left.sum(), fewest):
                 break
             rule.append((best.dimension, best.sign, best.limit))
             left &= ~best.beyond
