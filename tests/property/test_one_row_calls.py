@@ -179,11 +179,12 @@ def test_conversions_and_refusals_keep_no_memory(call: Callable[[Any], Any], row
 
     tracemalloc.start()
     try:
-        memory_after_calls()
-        before = memory_after_calls()
-        assert memory_after_calls() - before < 300 * 16  # an array of two numbers for each call would be more
+        memory = [memory_after_calls() for _ in range(6)]
     finally:
         tracemalloc.stop()
+    # An array of two numbers for each call would be more in each round. A single round may also have what other threads
+    # of the process and caches of the interpreter take, so the round with the least counts.
+    assert min(np.diff(memory)) < 300 * 16
 
 
 def test_a_policy_takes_the_observations_of_an_environment() -> None:
