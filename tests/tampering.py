@@ -1,10 +1,12 @@
-"""Saved policies with something changed: the tools, and random changes of many sorts."""
+"""Saved policies with something changed: the tools, changes of the header by name, and random changes of many sorts."""
 
 import json
 
 import numpy as np
+import pytest
 
 from policyforest._support.tensor_files import DTYPES
+from policyforest.policy.policy_files import load
 
 TERABYTES = 2**43
 
@@ -39,6 +41,56 @@ def with_number(whole, name, index, value):
     array = np.frombuffer(numbers[begin:end], dtype).copy()
     array[index] = value
     return joined(header, numbers[:begin] + array.tobytes() + numbers[end:])
+
+
+def refused(path, content):
+    """The message with which the content is refused."""
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=path.name) as caught:
+        load(path)
+    return str(caught.value)
+
+
+def entry(dtype, shape, begin, end):
+    return {"dtype": dtype, "shape": shape, "data_offsets": [begin, end]}
+
+
+CHANGED_HEADERS = {
+    "no text": lambda h: h.pop("__metadata__"),
+    "text is a list": lambda h: h.update(__metadata__=[]),
+    "text in text": lambda h: h["__metadata__"].update(policyforest=1),
+    "text not JSON": lambda h: h["__metadata__"].update(policyforest="{"),
+    "text a number": lambda h: h["__metadata__"].update(policyforest="7"),
+    "missing array": lambda h: h.pop("forest0.split"),
+    "renamed array": lambda h: h.update({"forest9.split": h.pop("forest0.split")}),
+    "unknown empty array": lambda h: h.update(more=entry("F64", [0], 0, 0)),
+    "no shape": lambda h: h["forest0.split"].pop("shape"),
+    "unknown field": lambda h: h["forest0.split"].update(code=1),
+    "entry is a list": lambda h: h.update({"forest0.split": []}),
+    "dtype of objects": lambda h: h["forest0.split"].update(dtype="O"),
+    "dtype is a list": lambda h: h["forest0.split"].update(dtype=["F64"]),
+    "integers for floats": lambda h: h["forest0.split"].update(dtype="I64"),
+    "floats for integers": lambda h: h["forest0.node_offsets"].update(dtype="F64"),
+    "shape of text": lambda h: h["forest0.split"].update(shape=["1"]),
+    "shape of truth": lambda h: h["forest0.node_offsets"].update(shape=[True]),
+    "shape with a point": lambda h: h["forest0.node_offsets"].update(shape=[4.0]),
+    "negative shape": lambda h: h["forest0.split"].update(shape=[-1]),
+    "two negatives": lambda h: h["forest0.box"].update(shape=[-2, -2]),
+    "scalar": lambda h: h["forest0.split"].update(shape=[]),
+    "three dimensions": lambda h: h["forest0.box"].update(shape=[2, 2, 1]),
+    "box transposed": lambda h: h["forest0.box"].update(shape=[1, 4]),
+    "nothing, endlessly wide": lambda h: h.update(
+        {"forest0.coefficients": entry("F64", [0, 10**30], 0, 0)} | {"forest0.split": h["forest0.split"]}
+    ),
+    "product that wraps around": lambda h: h["forest0.split"].update(shape=[2**32, 2**32]),
+    "terabytes": lambda h: h["forest0.split"].update(shape=[TERABYTES // 8], data_offsets=[0, TERABYTES]),
+    "terabytes, elsewhere": lambda h: h["forest0.split"].update(data_offsets=[TERABYTES, TERABYTES + 8]),
+    "negative offsets": lambda h: h["forest0.split"].update(data_offsets=[-8, 0]),
+    "offsets upside down": lambda h: h["forest0.split"]["data_offsets"].reverse(),
+    "three offsets": lambda h: h["forest0.split"]["data_offsets"].append(8),
+    "overlap": lambda h: h["forest0.box"].update(data_offsets=[0, 32]),
+    "whole numbers of 4,000 digits": lambda h: h["forest0.split"].update(shape=[10**4000, 10**4000]),
+}
 
 
 ODD_VALUES = [

@@ -1,79 +1,14 @@
-"""Collecting samples: the core's path and Gymnasium's loop give the same, and bad environments are named."""
-
-import warnings
+"""Collecting samples, played or uniform: the core's path and Gymnasium's loop give the same."""
 
 import gymnasium as gym
 import numpy as np
 import pytest
-from gymnasium.spaces import Box, Dict, Discrete
+from gymnasium.spaces import Box
 
-import policyforest as pf
-from policyforest import Forest, _core
+from played_environments import IDS, Line, StepPolicy, Watched, assert_same
 from policyforest.environments import collection, problems
 from policyforest.environments.collection import collect, sample_uniform
 from policyforest.environments.episodes import EpisodePlayer, uniform_actions
-
-IDS = [
-    "policyforest/InvertedPendulum-v0",
-    "policyforest/InvertedPendulum6kg-v0",
-    "policyforest/DoubleIntegrator-v0",
-    "policyforest/CarOnTheHill-v0",
-    "policyforest/SwingUp-v0",
-]
-
-
-class Watched(gym.Wrapper):
-    """Changes nothing, but is no wrapper that the core may look through."""
-
-
-class StepPolicy:
-    """A policy of one tree: `low` where the first state is at most `split`, else `high`."""
-
-    def __init__(self, low, high, split=0.0):
-        forest = Forest.from_arrays(
-            feature=[0, -1, -1],
-            split=[split, low, high],
-            child=[1, 0, 1],
-            node_offsets=[0, 3],
-            box=[[-np.inf, np.inf]] * 2,
-        )
-        box = np.array([[min(low, high), max(low, high)]])
-        self.native = _core.Controller([forest._native], box, np.empty((0, 2)))
-
-    def act(self, state):
-        return self.native.act(state)
-
-
-class Line(gym.Env):
-    """A point that walks: the state is the sum of the actions, in single precision."""
-
-    observation_space = Box(-10.0, 10.0, (1,), np.float32)
-    action_space = Box(-1.0, 1.0, (1,), np.float32)
-
-    def __init__(self, observation=None, reward=0.0, ends_at=np.inf):
-        self.observation, self.reward, self.ends_at = observation, reward, ends_at
-
-    def reset(self, *, seed=None, options=None):
-        super().reset(seed=seed)
-        self.x, self.steps = np.zeros(1, dtype=np.float32), 0
-        return self.x.copy(), {}
-
-    def step(self, action):
-        assert action.dtype == np.float32
-        self.x = self.x + action
-        self.steps += 1
-        observation = self.x.copy() if self.observation is None else self.observation
-        return observation, self.reward, self.steps == self.ends_at, self.steps == 7, {}
-
-
-def assert_same(a, b):
-    for name in ("states", "actions", "rewards", "next_states", "terminals", "episodes", "state_limits"):
-        assert np.array_equal(getattr(a, name), getattr(b, name)), name
-    assert (a.observation_space, a.action_space, a.periodic) == (
-        b.observation_space,
-        b.action_space,
-        b.periodic,
-    )
 
 
 @pytest.mark.parametrize("id", IDS)
@@ -255,112 +190,6 @@ def test_uniform_samples_need_a_finite_box_within_the_limits():
 def test_uniform_samples_need_an_environment_that_can_be_put_into_a_state():
     with pytest.raises(ValueError, match=r"env: reset\(options"):
         sample_uniform(Line(), 10)
-
-
-def with_spaces(observation_space=None, action_space=None):
-    env = Line()
-    env.observation_space = observation_space or Line.observation_space
-    env.action_space = action_space or Line.action_space
-    return env
-
-
-@pytest.mark.parametrize(
-    ("env", "message"),
-    [
-        ("CartPole-v1", "env.action_space: .*discrete"),
-        (with_spaces(action_space=Box(0, 5, (1,), np.int64)), "env.action_space: .*real"),
-        (with_spaces(action_space=Box(-np.inf, np.inf, (1,))), "env.action_space: .*bounded"),
-        (with_spaces(action_space=Box(-1, 1, ())), "env.action_space: .*one dimension"),
-        (with_spaces(observation_space=Box(0, 255, (9, 9, 3), np.uint8)), "env.observation_space: .*images"),
-        (with_spaces(observation_space=Discrete(4)), "env.observation_space"),
-        (with_spaces(observation_space=Dict(a=Box(0, 1, (2,)))), "env.observation_space"),
-        (Line(observation=np.float32([np.nan])), "env: .*observation"),
-        (Line(observation=np.float32([11.0])), "states: row 1 .*limits"),
-        (Line(reward=np.nan), "env: .*reward"),
-    ],
-)
-def test_names_what_cannot_be_learned_in(env, message):
-    with pytest.raises(ValueError, match=message):
-        collect(env, episodes=1, outside="raise")
-
-
-def test_observations_outside_of_their_box_are_kept_with_one_warning():
-    with pytest.warns(pf.ObservationWarning, match=r"declared within \[-10, 10\] and goes from 11 to 11") as told:
-        data = collect(Line(observation=np.float32([11.0])), episodes=2)
-    assert len(told) == 1
-    assert data.n_outside == len(data)
-
-
-def test_an_environment_that_ignores_seeds_is_noted():
-    class Unseeded(gym.Wrapper):
-        def reset(self, *, seed=None, options=None):
-            return self.env.reset(options=options)
-
-    with pytest.warns(pf.ObservationWarning, match="ignores seeds"):
-        collect(Unseeded(gym.make("Pendulum-v1")), episodes=1, max_steps=5)
-    with pytest.warns(pf.ObservationWarning, match="ignores seeds"):
-        pf.evaluate(lambda state: np.zeros(1, np.float32), Unseeded(gym.make("Pendulum-v1")), episodes=1, max_steps=5)
-
-
-def test_episodes_that_always_end_at_the_same_step_look_like_a_time_limit():
-    class Timed(gym.Wrapper):
-        def step(self, action):
-            seen, reward, ended, limit, info = self.env.step(action)
-            return seen, reward, ended or limit, False, info
-
-    timed = Timed(gym.make("Pendulum-v1", max_episode_steps=7))
-    with pytest.warns(pf.ObservationWarning, match="all 3 terminal episodes end after 7 steps.*truncated=True"):
-        collect(timed, episodes=3)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        collect(gym.make("Pendulum-v1", max_episode_steps=7), episodes=3)
-
-
-@pytest.mark.parametrize(
-    ("policy", "message"),
-    [
-        (lambda state: np.array([1.5]), "policy: .*1.5"),
-        (lambda state: np.array([np.nan]), "policy: .*nan"),
-        (lambda state: np.zeros(2), "policy: .*shape"),
-        (lambda state: 0.5, "policy: .*shape"),
-    ],
-)
-def test_names_actions_that_cannot_be_played(policy, message):
-    with pytest.raises(ValueError, match=message):
-        collect(Line(), policy, episodes=1)
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        {},
-        {"episodes": 0},
-        {"steps": 0},
-        {"episodes": 1, "seed": -1},
-        {"episodes": 1, "max_steps": 0},
-        {"episodes": 1, "periodic": {5: (0.0, 1.0)}},
-    ],
-)
-def test_refuses_bad_numbers(arguments):
-    with pytest.raises(ValueError):
-        collect(IDS[0], **arguments)
-
-
-def test_refuses_what_is_no_environment_and_no_policy():
-    with pytest.raises(TypeError, match="env"):
-        collect(3, episodes=1)
-    with pytest.raises(TypeError, match="env"):
-        collect(gym.make_vec(IDS[0], num_envs=2), episodes=1)
-    with pytest.raises(TypeError, match="policy"):
-        collect(IDS[0], 3, episodes=1)
-    with pytest.raises(gym.error.NameNotFound):
-        collect("policyforest/Unknown-v0", episodes=1)
-
-
-def test_an_endless_episode_is_refused():
-    with pytest.raises(ValueError, match="max_steps"):
-        collect(problems.DoubleIntegrator(), StepPolicy(0.0, 0.0), episodes=1)
-    assert len(collect(problems.DoubleIntegrator(), StepPolicy(0.0, 0.0), steps=5000)) == 5000
 
 
 def test_only_an_environment_that_was_made_here_is_closed(monkeypatch):

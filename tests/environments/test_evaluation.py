@@ -7,8 +7,8 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium.spaces import Box
-from test_collection import IDS, Line, StepPolicy, Watched
 
+from played_environments import IDS, Line, StepPolicy, Watched
 from policyforest.environments.collection import collect
 from policyforest.environments.evaluation import Evaluation, evaluate, interval_half_width, student_975
 

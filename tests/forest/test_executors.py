@@ -129,7 +129,7 @@ def fail(block, n_jobs):
 
 
 def die(block, n_jobs):
-    os.kill(os.getpid(), signal.SIGKILL)
+    os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))  # on Windows, SIGTERM kills
 
 
 def double(block, n_jobs, shared):

@@ -62,7 +62,7 @@ import policyforest as pf
 data = pf.collect({problem!r}, episodes=20, seed=0)
 def die(done):
     if done.iteration == 2:
-        os.kill(os.getpid(), signal.SIGKILL)
+        os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))  # on Windows, SIGTERM kills
 learner = pf.FittedQIteration(discount=0.95, horizon=4, n_estimators=4, resample=None, checkpoint_dir=sys.argv[1],
                               **{{sys.argv[2]: die}})
 learner.fit(data)
@@ -72,7 +72,7 @@ learner.fit(data)
 @pytest.mark.parametrize(("hook", "left"), [("callback", [3, 4]), ("progress", [2, 3, 4])])
 def test_a_killed_process_leaves_its_iterations(data, tmp_path, hook, left):
     script = [sys.executable, "-c", KILLED.format(problem=PENDULUM), str(tmp_path), hook]
-    assert subprocess.run(script, check=False, capture_output=True).returncode == -9
+    assert subprocess.run(script, check=False, capture_output=True).returncode in (-9, 15)
     seen = []
     q = learner(checkpoint_dir=tmp_path, callback=lambda it: seen.append(it.iteration)).fit(data)
     assert same(q, learner().fit(data))

@@ -9,31 +9,8 @@ import pytest
 from gymnasium.spaces import Box, Discrete
 
 import policyforest as pf
-from oracles.forest import Split, predict, read_trees
-
-PI = float(np.pi)
-BOX = np.array([[-PI, PI], [-2.0, 3.0]])
-STATES = Box(np.array([-PI, -np.inf]), np.array([PI, np.inf]), dtype=np.float64)
-
-
-def grown(seed, leaf_model="constant", box=BOX, periodic=None, n=150):
-    rng = np.random.default_rng(seed)
-    X = box[:, 0] + rng.random((n, len(box))) * (box[:, 1] - box[:, 0])
-    y = np.sin(X + seed).sum(axis=1)
-    return pf.grow_forest(
-        X, y, n_estimators=5, leaf_model=leaf_model, min_samples_leaf=6, box=box, periodic=periodic, random_state=seed
-    )
-
-
-def make(leaf_model="constant", n_actions=2, dtype=np.float64, reach=0.5, periodic=None, **more):
-    forests = tuple(grown(j, leaf_model, periodic=periodic) for j in range(n_actions))
-    return pf.Policy(forests, STATES, Box(-reach, reach, (n_actions,), dtype), periodic or {}, **more)
-
-
-def some_states(n=300):
-    rng = np.random.default_rng(7)
-    return BOX[:, 0] + rng.random((n, 2)) * (BOX[:, 1] - BOX[:, 0])
-
+from oracles.forest import predict, read_trees
+from two_action_policies import BOX, PI, STATES, grown, make, some_states
 
 # --- Acting ----------------------------------------------------------------------------------------------------------
 
@@ -181,83 +158,6 @@ def test_predict_refuses_other_shapes(shape):
         make().predict(np.zeros(shape))
 
 
-# --- The bound on its time -------------------------------------------------------------------------------------------
-
-
-def comparisons(tree, x):
-    count = 0
-    while isinstance(tree, Split):
-        tree = tree.lower if x[tree.feature] <= tree.threshold else tree.upper
-        count += 1
-    return count
-
-
-def deepest(tree):
-    return 1 + max(deepest(tree.lower), deepest(tree.upper)) if isinstance(tree, Split) else 0
-
-
-def test_no_action_takes_more_comparisons_than_it_says():
-    policy = make()
-    trees = [tree for forest in policy.forests for tree in read_trees(forest.arrays)]
-    assert policy.worst_case_comparisons == sum(map(deepest, trees))
-    taken = [sum(comparisons(tree, x) for tree in trees) for x in some_states().tolist()]
-    assert 0 < max(taken) <= policy.worst_case_comparisons
-    assert policy.worst_case_comparisons <= sum(forest.depth * len(forest) for forest in policy.forests)
-
-
-# --- One tree per action --------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("leaf_model", ["constant", "linear"])
-@pytest.mark.parametrize("max_leaves", [1, 2, 17])
-def test_a_simplified_policy_is_one_small_tree_an_action(leaf_model, max_leaves):
-    policy = make(leaf_model)
-    simple = policy.simplify(max_leaves, n_states=500)
-    assert [len(forest) for forest in simple.forests] == [1, 1]
-    assert all(forest.n_leaves <= max_leaves for forest in simple.forests)
-    assert simple.forests[0].leaf_model == leaf_model
-    assert simple.worst_case_comparisons < policy.worst_case_comparisons
-    report = simple.simplification
-    assert (report.max_leaves, report.n_leaves, report.n_states) == (max_leaves, simple.n_leaves, 500)
-    assert policy.simplification is None
-    assert (simple.info, simple.action_space, simple.outside) == (policy.info, policy.action_space, policy.outside)
-
-
-def test_it_reports_how_far_the_actions_moved():
-    policy = make("constant", reach=5.0)
-    report = policy.simplify(6).simplification
-    states = some_states(20_000)
-    moved = np.abs(policy.simplify(6).act_batch(states) - policy.act_batch(states))
-    assert np.allclose(report.mean_change, moved.mean(axis=0), rtol=0.05)
-    assert np.allclose(report.largest_change, moved.max(axis=0), rtol=0.2)
-    assert all(type(change) is float for change in report.mean_change + report.largest_change)
-
-
-def test_more_leaves_move_it_less_and_enough_leaves_not_at_all():
-    policy = make("linear", reach=5.0)
-    moved = [max(policy.simplify(n, 500).simplification.mean_change) for n in (1, 20, 100_000)]
-    assert moved[0] > moved[1] > moved[2]
-    assert moved[2] < 1e-12
-
-
-def test_a_policy_that_raises_outside_can_be_simplified():
-    assert make(outside="raise").simplify(5, n_states=5_000).outside == "raise"
-
-
-def test_simplify_refuses_what_makes_no_sense():
-    for arguments in ((0,), (-1,), (3, 0)):
-        with pytest.raises(ValueError, match=r"max_leaves|n_states"):
-            make().simplify(*arguments)
-    with pytest.raises(TypeError, match="max_leaves"):
-        make().simplify(2.5)
-    forest = grown(0, box=BOX).arrays
-    endless = pf.Forest.from_arrays(
-        **{name: forest[name] for name in ("feature", "split", "child", "node_offsets")}, box=[[-np.inf, np.inf]] * 2
-    )
-    with pytest.raises(ValueError, match=r"state_box: .*must be finite"):
-        pf.Policy((endless,), STATES, Box(-1, 1, (1,))).simplify(5)
-
-
 # --- Making one ------------------------------------------------------------------------------------------------------
 
 
@@ -321,65 +221,3 @@ def test_info_keeps_the_plain_parameters_of_a_learner():
     assert info.n_samples == 12
     assert info.software == f"policyforest {pf.__version__}"
     assert info.created.endswith("+00:00")
-
-
-# --- The greedy policy -----------------------------------------------------------------------------------------------
-
-
-def make_greedy(search="exact", periodic=None, dtype=np.float64):
-    forest = grown(4, box=np.concatenate([BOX, [[-1.0, 2.0]]]), periodic=periodic)
-    space = Box(-1.0, 2.0, (1,), dtype)
-    return pf.GreedyPolicy(forest, STATES, space, search, 30, periodic=periodic or {})
-
-
-def test_the_greedy_policy_takes_the_best_action():
-    policy, states = make_greedy(), some_states(50)
-    chosen = policy.act_batch(states)
-    values = policy.forest.predict(np.column_stack([states, chosen]))
-    for action in np.linspace(-1, 2, 101):
-        others = policy.forest.predict(np.column_stack([states, np.full(50, action)]))
-        assert (values >= others - 1e-12).all()
-    assert np.array_equal(policy.act(states[7]), chosen[7])
-    assert np.array_equal(policy.act_batch(4 * states), policy.act_batch(np.clip(4 * states, BOX[:, 0], BOX[:, 1])))
-
-
-def test_the_greedy_policy_turns_angles_back():
-    policy = make_greedy(periodic={0: (-PI, PI)})
-    states = some_states(50)
-    assert np.array_equal(policy.act_batch(states + [4 * PI, 0.0]), policy.act_batch(states))
-    assert not np.array_equal(make_greedy().act_batch(states + [4 * PI, 0.0]), make_greedy().act_batch(states))
-
-
-def test_the_greedy_policy_predicts_for_stable_baselines3():
-    policy = make_greedy("merged", dtype=np.float32)
-    many, memory = policy.predict(some_states(4).astype(np.float32), state=1)
-    assert (many.dtype, many.shape, memory) == (np.float32, (4, 1), 1)
-    assert policy.predict(np.zeros(2))[0].shape == (1,)
-
-
-def test_the_greedy_policy_refuses_bad_states():
-    policy = make_greedy()
-    for states in ([[0.0]], [[0.0, 0.0, 0.0]], [[0.0, np.nan]], [0.0, 0.0], np.zeros((0, 2))):
-        with pytest.raises(ValueError, match="states"):
-            policy.act_batch(states)
-    for state in ([0.0], [0.0, np.nan], [[0.0, 0.0]]):
-        with pytest.raises(ValueError, match="state"):
-            policy.act(state)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"forest": grown(0)}, "forest: has 2 inputs, must have 2 \\+ 1"),
-        ({"observation_space": Discrete(3)}, "observation_space"),
-        ({"action_space": Discrete(3)}, "action_space"),
-        ({"action_search": "guess"}, "action_search"),
-        ({"max_leaves": 0}, "max_leaves"),
-        ({"periodic": {2: (0.0, 1.0)}}, "periodic"),
-    ],
-)
-def test_a_greedy_policy_needs_parts_that_fit(changes, message):
-    greedy = make_greedy()
-    fields = {name: getattr(greedy, name) for name in ("forest", "observation_space", "action_space")}
-    with pytest.raises(ValueError, match=message):
-        pf.GreedyPolicy(**{**fields, **changes})

@@ -35,7 +35,8 @@ from policyforest.baselines.finite_actions import nearest_step
 from policyforest.baselines.least_squares import Decisions, check_iteration
 from policyforest.baselines.linear_policy import LinearPolicy, learned_fields
 from policyforest.baselines.sample_checks import check_transitions, visited_box
-from policyforest.data.transitions import Bools, Ints, Transitions
+from policyforest.data.sample_checks import Bools, Ints
+from policyforest.data.transitions import Transitions
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from policyforest._support.arguments import Floats, finite_array, whole_number
 from policyforest._support.spaces import bounds, require_actions
-from policyforest.data.transitions import Ints
+from policyforest.data.sample_checks import Ints
 from policyforest.policy.policy_parts import Parts
 
 MOST_ACTIONS = 10_000

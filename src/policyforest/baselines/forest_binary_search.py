@@ -25,7 +25,8 @@ from policyforest.baselines.batch_policy import BatchPolicy
 from policyforest.baselines.binary_action_search import binary_decisions, check_resolution, searched_actions
 from policyforest.baselines.discrete_fqi import action_values
 from policyforest.baselines.sample_checks import check_transitions
-from policyforest.data.transitions import Bools, Transitions
+from policyforest.data.sample_checks import Bools
+from policyforest.data.transitions import Transitions
 from policyforest.forest.forest import Forest
 from policyforest.forest.growing import grow_forest
 from policyforest.forest.maximiser import states_in_box

@@ -27,7 +27,7 @@ import numpy as np
 
 from policyforest._support.arguments import Floats, real_number, whole_number
 from policyforest.baselines.bases import Features
-from policyforest.data.transitions import Ints
+from policyforest.data.sample_checks import Ints
 
 # Samples whose features are in memory at a time.
 BLOCK_ROWS = 4_096

@@ -69,7 +69,7 @@ def load_transitions(path: str | os.PathLike[str]) -> Transitions:
     read = _read_npz if _suffix(path) == ".npz" else _read_parquet
     path = Path(path)
     if not path.is_file():
-        raise FileNotFoundError(f"path: is {path}, must be a file")
+        raise FileNotFoundError(f"path: is '{path}', must be a file")
     try:
         metadata, arrays = read(path)
         return _transitions(metadata, arrays)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -15,31 +15,27 @@ from policyforest._support.angles import Periodic
 from policyforest._support.arguments import Floats, box_array, finite_array, one_of, whole_number
 from policyforest._support.spaces import bounds, require_actions, require_observations
 from policyforest.data import excursions
+from policyforest.data.episode_rows import EpisodeSteps, episodes_of_rows, numbered_on, rows_of_episodes
 from policyforest.data.excursions import EXCURSIONS, Excursions
 from policyforest.data.plant import KnownFunction, Plant
+from policyforest.data.sample_checks import (
+    Bools,
+    Ints,
+    angles_of,
+    frozen,
+    require_same_problem,
+    require_shape,
+    truths,
+    whole_numbers,
+)
 from policyforest.data.signal_options import SignalOptions
 from policyforest.data.stacking import Before
 
 if TYPE_CHECKING:
     from policyforest.data.delay import DelaySearch
 
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 # The fields with a row for each sample
 ROW_FIELDS = ("states", "actions", "rewards", "next_states", "terminals", "episodes")
-
-
-class EpisodeSteps(Protocol):
-    """T control steps from a start to an end; `states` has T + 1 rows. A time limit leaves `terminal` False."""
-
-    @property
-    def states(self) -> Floats: ...
-    @property
-    def actions(self) -> Floats: ...
-    @property
-    def rewards(self) -> Floats: ...
-    @property
-    def terminal(self) -> bool: ...
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -101,22 +97,22 @@ class Transitions:
     ) -> None:
         one_of("outside", outside, EXCURSIONS)
         set_field = object.__setattr__.__get__(self)
-        set_field("states", _frozen(finite_array("states", states, 2)))
+        set_field("states", frozen(finite_array("states", states, 2)))
         n, n_state = self.states.shape
         space = observation_space or Box(-np.inf, np.inf, (n_state,), np.float64)
         set_field("observation_space", require_observations("observation_space", space))
         set_field("action_space", require_actions("action_space", action_space))
-        _require_shape("states", self.states, (n, self.observation_space.shape[0]))
-        set_field("actions", _frozen(finite_array("actions", actions, 2)))
-        _require_shape("actions", self.actions, (n, self.action_space.shape[0]))
-        set_field("next_states", _frozen(finite_array("next_states", next_states, 2)))
-        _require_shape("next_states", self.next_states, (n, n_state))
-        set_field("rewards", _frozen(finite_array("rewards", rewards, 1)))
-        set_field("terminals", _truths("terminals", terminals))
+        require_shape("states", self.states, (n, self.observation_space.shape[0]))
+        set_field("actions", frozen(finite_array("actions", actions, 2)))
+        require_shape("actions", self.actions, (n, self.action_space.shape[0]))
+        set_field("next_states", frozen(finite_array("next_states", next_states, 2)))
+        require_shape("next_states", self.next_states, (n, n_state))
+        set_field("rewards", frozen(finite_array("rewards", rewards, 1)))
+        set_field("terminals", truths("terminals", terminals))
         for name in ("rewards", "terminals"):
-            _require_shape(name, getattr(self, name), (n,))
-        set_field("episodes", _whole_numbers("episodes", self._runs() if episodes is None else episodes))
-        _require_shape("episodes", self.episodes, (n,))
+            require_shape(name, getattr(self, name), (n,))
+        set_field("episodes", whole_numbers("episodes", self._runs() if episodes is None else episodes))
+        require_shape("episodes", self.episodes, (n,))
         self._set_plant(state_limits, periodic, plant, n_lost)
         self._check_ranges(outside)
         if signals:
@@ -126,8 +122,8 @@ class Transitions:
         self, state_limits: npt.ArrayLike | None, periodic: Periodic | None, plant: Plant | None, n_lost: int
     ) -> None:
         limits = bounds(self.observation_space) if state_limits is None else state_limits
-        object.__setattr__(self, "state_limits", _frozen(box_array("state_limits", limits, self.states.shape[1])))
-        object.__setattr__(self, "periodic", _angles(periodic or {}, self.states.shape[1]))
+        object.__setattr__(self, "state_limits", frozen(box_array("state_limits", limits, self.states.shape[1])))
+        object.__setattr__(self, "periodic", angles_of(periodic or {}, self.states.shape[1]))
         known = (plant or Plant()).named(self.states.shape[1], self.actions.shape[1])
         object.__setattr__(self, "plant", known)
         object.__setattr__(self, "n_lost", whole_number("n_lost", n_lost, at_least=0))
@@ -146,18 +142,8 @@ class Transitions:
         **signals: Unpack[SignalOptions],
     ) -> Transitions:
         """The samples of episodes, which are numbered from 0 in their order."""
-        if not episodes:
-            raise ValueError("episodes: is empty, must hold at least one episode")
-        lengths = [len(episode.rewards) for episode in episodes]
-        # Only the last step of an episode can be terminal.
-        ends = [n - 1 if episode.terminal else -1 for n, episode in zip(lengths, episodes, strict=True)]
         return cls(
-            np.concatenate([episode.states[:-1] for episode in episodes]),
-            np.concatenate([episode.actions for episode in episodes]),
-            np.concatenate([episode.rewards for episode in episodes]),
-            np.concatenate([episode.states[1:] for episode in episodes]),
-            np.concatenate([np.arange(n) == end for n, end in zip(lengths, ends, strict=True)]),
-            np.repeat(np.arange(len(episodes)), lengths),
+            **rows_of_episodes(episodes),
             action_space=action_space,
             observation_space=observation_space,
             state_limits=state_limits,
@@ -198,12 +184,10 @@ class Transitions:
         if not parts:
             raise ValueError("parts: is empty, must hold at least one Transitions")
         first = parts[0]
-        episodes = [first.episodes]
         for i, part in enumerate(parts[1:], start=1):
-            _require_same_problem(first, part, i)
-            episodes.append(part.episodes + (episodes[-1].max() + 1))
+            require_same_problem(first, part, i)
         rows = {name: np.concatenate([getattr(part, name) for part in parts]) for name in ROW_FIELDS}
-        return first._with_rows(rows | {"episodes": np.concatenate(episodes)})
+        return first._with_rows(rows | {"episodes": numbered_on([part.episodes for part in parts])})
 
     @property
     def n_episodes(self) -> int:
@@ -284,8 +268,7 @@ class Transitions:
         return self.next_states[~self.terminals]
 
     def _runs(self) -> Ints:
-        breaks = self.terminals[:-1] | (self.next_states[:-1] != self.states[1:]).any(axis=1)
-        return np.concatenate([[0], np.cumsum(breaks)]).astype(np.int64)
+        return episodes_of_rows(self.states, self.next_states, self.terminals)
 
     def _outside(self) -> Bools:
         return excursions.samples_outside(self.states, self.next_states, self.terminals, self.state_limits)
@@ -298,54 +281,7 @@ class Transitions:
             excursions.refuse_outside(self.states, self.next_states, self.terminals, self.state_limits, self.periodic)
         for name in ("states", "next_states") if self.periodic else ():
             turned = excursions.turned_back(getattr(self, name), self.periodic)
-            object.__setattr__(self, name, _frozen(turned))
+            object.__setattr__(self, name, frozen(turned))
         if outside == "warn" and (left := self._outside()).any():
             rows = np.where(excursions.beyond(self.states, self.state_limits), self.states, self.next_states)
             excursions.warn_outside(rows, left, self.state_limits, stacklevel=4)
-
-
-def _frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    array = array.copy()
-    array.flags.writeable = False
-    return array
-
-
-def _truths(name: str, value: npt.ArrayLike) -> Bools:
-    array = np.asarray(value)
-    if array.dtype != np.bool_:
-        raise TypeError(f"{name}: holds {array.dtype}, must hold bool")
-    return _frozen(array)
-
-
-def _whole_numbers(name: str, value: npt.ArrayLike) -> Ints:
-    array = np.asarray(value)
-    if array.dtype.kind not in "iu":
-        raise TypeError(f"{name}: holds {array.dtype}, must hold integers")
-    if array.size and (array.min() < 0 or array.max() >= 2**62):
-        raise ValueError(f"{name}: goes from {array.min()} to {array.max()}, must be within 0 and 2**62")
-    return _frozen(array.astype(np.int64))
-
-
-def _angles(periodic: Periodic, n_state: int) -> Periodic:
-    angles = {}
-    for key, (low, high) in sorted(periodic.items()):
-        dimension = whole_number("periodic: dimension", key, at_least=0, at_most=n_state - 1)
-        if not -np.inf < low < high < np.inf:
-            raise ValueError(f"periodic: {dimension} is ({low}, {high}), must be finite with low < high")
-        angles[dimension] = (float(low), float(high))
-    return angles
-
-
-def _require_shape(name: str, array: npt.NDArray[Any], shape: tuple[int, ...]) -> None:
-    if array.shape != shape:
-        raise ValueError(f"{name}: has shape {array.shape}, must have shape {shape}")
-
-
-def _require_same_problem(first: Transitions, part: Transitions, i: int) -> None:
-    for name in ("observation_space", "action_space", "periodic", "plant"):
-        ours, theirs = getattr(first, name), getattr(part, name)
-        if ours != theirs:
-            raise ValueError(f"parts[{i}].{name}: is {theirs}, must be {ours} as in parts[0]")
-    if not np.array_equal(first.state_limits, part.state_limits):
-        ours, theirs = first.state_limits.tolist(), part.state_limits.tolist()
-        raise ValueError(f"parts[{i}].state_limits: is {theirs}, must be {ours} as in parts[0]")

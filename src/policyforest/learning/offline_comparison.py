@@ -14,7 +14,8 @@ import numpy as np
 
 from policyforest._support.arguments import Floats, real_number, seed_number, whole_number
 from policyforest.data.readers.datasets import as_transitions
-from policyforest.data.transitions import Ints, Transitions
+from policyforest.data.sample_checks import Ints
+from policyforest.data.transitions import Transitions
 from policyforest.environments.evaluation import student_975
 from policyforest.learning.dynamics.dynamics_forest import DynamicsForest
 from policyforest.learning.improvement.rollout_improvement import RolloutImprovement

@@ -18,7 +18,8 @@ from numpy.typing import ArrayLike
 
 from policyforest._support.arguments import Floats, finite_array, real_number, seed_number, whole_number
 from policyforest._support.spaces import check_fit
-from policyforest.data.transitions import Ints, Transitions
+from policyforest.data.sample_checks import Ints
+from policyforest.data.transitions import Transitions
 from policyforest.environments.evaluation import student_975
 from policyforest.learning.dynamics.dynamics_forest import DynamicsForest
 from policyforest.learning.dynamics.dynamics_model import ENOUGH_SAMPLES, DynamicsModel

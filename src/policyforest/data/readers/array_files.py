@@ -25,7 +25,7 @@ from policyforest._support.arguments import Array
 from policyforest.data.readers.columns import Columns
 from policyforest.data.readers.resolved_columns import ResolvedColumns, resolve
 from policyforest.data.readers.rows import Problems, Rows
-from policyforest.data.transitions import Bools
+from policyforest.data.sample_checks import Bools
 
 ARRAY_NAMES = {
     "state": ("observations", "states", "obs", "observation", "state"),

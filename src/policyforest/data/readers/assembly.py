@@ -23,7 +23,7 @@ from policyforest._support.formulas import Expression
 from policyforest.data.readers.columns import NEXT
 from policyforest.data.readers.resolved_columns import Column, ResolvedColumns
 from policyforest.data.readers.rows import Problems, Rows
-from policyforest.data.transitions import Bools, Ints
+from policyforest.data.sample_checks import Bools, Ints
 
 # A pause of more control periods than this is a gap.
 GAP_PERIODS = 3.0

@@ -13,7 +13,7 @@ from policyforest.data.readers.assembly import Steps
 from policyforest.data.readers.reading_settings import ReadingSettings
 from policyforest.data.readers.resolved_columns import ResolvedColumns
 from policyforest.data.readers.rows import Problems, Rows, joined
-from policyforest.data.transitions import Bools, Ints
+from policyforest.data.sample_checks import Bools, Ints
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 from policyforest.data.readers.cell_texts import FALSE, TRUE
 from policyforest.data.readers.resolved_columns import Column, ResolvedColumns
 from policyforest.data.readers.rows import Problems, Rows
-from policyforest.data.transitions import Bools
+from policyforest.data.sample_checks import Bools
 
 
 def column_expressions(polars: Any, columns: ResolvedColumns, *, from_text: bool) -> list[Any]:

@@ -11,7 +11,7 @@ from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
 from policyforest._support.arguments import Floats
-from policyforest.data.transitions import Bools, Ints
+from policyforest.data.sample_checks import Bools, Ints
 
 OnError = Literal["fail", "skip"]
 SHOWN = 5
