@@ -52,7 +52,8 @@ void set_kernel(RegressorGroup& group, Vector lengths, Rows2 centres, Vector wei
   const std::vector<double> scales(lengths.data(), lengths.data() + width);
   for (const double length : scales)
     if (!(length > 0.0)) throw std::invalid_argument("lengths: must be positive");
-  group.outputs.back().kernel = std::make_shared<const Kernel>(scales, centres.data(), weights.data(), weights.shape(0));
+  group.outputs.back().kernel =
+      std::make_shared<const Kernel>(scales, centres.data(), weights.data(), weights.shape(0));
   group.check("outputs");
 }
 
@@ -160,21 +161,42 @@ Stepped step(const LearnedModel& self, Rows2 states, Rows2 actions, std::optiona
           to_numpy(std::move(out.end_chance), {n}), to_numpy(std::move(out.end_reward), {n})};
 }
 
-// Steps of the first n rows and of rows near them; the others follow in blocks of n.
-Stepped step_around(const LearnedModel& self, Rows2 states, Rows2 actions, std::size_t n) {
+// How often rows near the first n follow, in blocks of n.
+std::size_t moves_around(const LearnedModel& self, Rows2 states, Rows2 actions, std::size_t n) {
   const std::size_t n_rows = states.shape(0);
   self.check();
   require_columns("states", states.shape(1), self.n_states);
   require_columns("actions", actions.shape(1), self.n_actions);
   if (actions.shape(0) != n_rows) throw std::invalid_argument("actions: must have one row per state");
   if (n == 0 || n_rows == 0 || n_rows % n != 0) throw std::invalid_argument("n: must divide the number of states");
+  return n_rows / n - 1;
+}
+
+// Steps of the first n rows and of rows near them; the others follow in blocks of n.
+Stepped step_around(const LearnedModel& self, Rows2 states, Rows2 actions, std::size_t n) {
+  const std::size_t n_rows = states.shape(0), n_moves = moves_around(self, states, actions, n);
   ModelStep out;
   {
     const nb::gil_scoped_release release;
-    ModelStepper(self).step_around(states.data(), actions.data(), n, n_rows / n - 1, out);
+    ModelStepper(self).step_around(states.data(), actions.data(), n, n_moves, out);
   }
   return {to_numpy(std::move(out.next_states), {n_rows, self.n_states}), to_numpy(std::move(out.reward), {n_rows}),
           to_numpy(std::move(out.end_chance), {n_rows}), to_numpy(std::move(out.end_reward), {n_rows})};
+}
+
+// Rewards, chances of an end and rewards of an end of the same steps, whose next states are known.
+std::tuple<Numbers, Numbers, Numbers> earn_around(const LearnedModel& self, Rows2 states, Rows2 actions,
+                                                  Rows2 next_states, std::size_t n) {
+  const std::size_t n_rows = states.shape(0), n_moves = moves_around(self, states, actions, n);
+  require_columns("next_states", next_states.shape(1), self.n_states);
+  if (next_states.shape(0) != n_rows) throw std::invalid_argument("next_states: must have one row per state");
+  ModelStep out;
+  {
+    const nb::gil_scoped_release release;
+    ModelStepper(self).earn_around(states.data(), actions.data(), next_states.data(), n, n_moves, out);
+  }
+  return {to_numpy(std::move(out.reward), {n_rows}), to_numpy(std::move(out.end_chance), {n_rows}),
+          to_numpy(std::move(out.end_reward), {n_rows})};
 }
 
 using RolledOut = std::tuple<Numbers, Numbers, nb::ndarray<nb::numpy, std::uint32_t>>;
@@ -252,6 +274,7 @@ void register_learned_model(nb::module_& m) {
       .def("check", &LearnedModel::check)
       .def("step", &step, nb::arg("states"), nb::arg("actions"), nb::arg("residual_rows").none(), nb::arg("keep"))
       .def("step_around", &step_around, nb::arg("states"), nb::arg("actions"), nb::arg("n"))
+      .def("earn_around", &earn_around, nb::arg("states"), nb::arg("actions"), nb::arg("next_states"), nb::arg("n"))
       .def("rollouts", &rollouts, nb::arg("controller"), nb::arg("states"), nb::arg("first_actions").none(),
            nb::arg("streams"), nb::arg("n_steps"), nb::arg("discount"), nb::arg("seed"), nb::arg("noisy"),
            nb::arg("action_noise"), nb::arg("trace"), nb::arg("n_threads"));

@@ -1,4 +1,5 @@
-// Trajectories in learned models for Python: sequences of actions and policies played, and the backward pass.
+// Trajectories in learned models for Python: sequences of actions and policies played, the backward pass, and how far
+// states are from visited ones.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 
@@ -7,6 +8,7 @@
 #include <tuple>
 
 #include "bindings.hpp"
+#include "policyforest/model/nearest.hpp"
 #include "policyforest/model/tracking.hpp"
 
 namespace policyforest {
@@ -93,14 +95,41 @@ std::tuple<Numbers, Numbers> backward(Tesseract slopes, Cube gradient, Tesseract
   require_shape("damping", damping, {n, m});
   require_shape("action_box", action_box, {m, 2});
   if (!(flattest > 0.0)) throw std::invalid_argument("flattest: must be positive");
-  const Expansion around{n, n_steps, d, m, slopes.data(), gradient.data(), curvature.data(), sizes.data(),
-                         actions.data(), damping.data(), discount, flattest};
+  const Expansion around{n,
+                         n_steps,
+                         d,
+                         m,
+                         slopes.data(),
+                         gradient.data(),
+                         curvature.data(),
+                         sizes.data(),
+                         actions.data(),
+                         damping.data(),
+                         discount,
+                         flattest};
   Improvements made;
   {
     const nb::gil_scoped_release release;
     made = improve_backward(around, to_box(action_box));
   }
   return {to_numpy(std::move(made.change), {n, n_steps, m}), to_numpy(std::move(made.feedback), {n, n_steps, m, d})};
+}
+
+Numbers distances(Rows2 rows, Rows2 places, Vector scale, Rows2 periods) {
+  const std::size_t d = rows.shape(1);
+  require_shape("places", places, {places.shape(0), d});
+  require_shape("scale", scale, {d});
+  for (std::size_t k = 0; k < d; ++k)
+    if (!(scale(k) > 0.0)) throw std::invalid_argument("scale: must be positive");
+  if (periods.shape(0) != 0) require_shape("periods", periods, {d, 2});
+  Places known{places.data(), places.shape(0), {scale.data(), scale.data() + d}, {}};
+  for (std::size_t k = 0; k < periods.shape(0); ++k) known.periods.push_back({periods(k, 0), periods(k, 1)});
+  std::vector<double> found;
+  {
+    const nb::gil_scoped_release release;
+    found = nearest_distances(rows.data(), rows.shape(0), known);
+  }
+  return to_numpy(std::move(found), {rows.shape(0)});
 }
 
 }  // namespace
@@ -112,6 +141,7 @@ void register_tracking(nb::module_& m) {
         nb::arg("noise").none(), nb::arg("action_box"), nb::arg("reach"));
   m.def("improve_backward", &backward, nb::arg("slopes"), nb::arg("gradient"), nb::arg("curvature"), nb::arg("sizes"),
         nb::arg("actions"), nb::arg("damping"), nb::arg("action_box"), nb::arg("discount"), nb::arg("flattest"));
+  m.def("nearest_distances", &distances, nb::arg("rows"), nb::arg("places"), nb::arg("scale"), nb::arg("periods"));
 }
 
 }  // namespace policyforest

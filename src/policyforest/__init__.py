@@ -1,5 +1,13 @@
 """PolicyForest: continuous controllers learned from few samples by regression forests, run in a microsecond."""
 
+import sys
+
+if sys.argv[:1] == ["-m"] and sys.orig_argv[-len(sys.argv)] in ("policyforest", "-mpolicyforest"):
+    # `python -m policyforest` imports this file before __main__.py: Ctrl-C is quiet from here on.
+    from _policyforest_command import start_quietly
+
+    start_quietly()
+
 from policyforest import baselines as baselines  # registers their methods and kinds of policies
 from policyforest import executors as executors
 from policyforest import problems as problems
@@ -34,7 +42,8 @@ from policyforest.forest.knownness import KnownnessForest, KnownnessLeaves
 from policyforest.learning.comparison import CandidateValue
 from policyforest.learning.contest import PlannedPolicy
 from policyforest.learning.dynamics.dynamics_forest import DynamicsForest
-from policyforest.learning.dynamics.dynamics_model import DynamicsModel, Resampling
+from policyforest.learning.dynamics.dynamics_model import DynamicsModel
+from policyforest.learning.dynamics.model_parts import Resampling
 from policyforest.learning.dynamics.structure import ExogenousEvidence
 from policyforest.learning.fitted_policy import FittedPolicyForest
 from policyforest.learning.fitted_q import FittedQIteration

@@ -94,3 +94,30 @@ def test_the_agent_that_plans_refuses_what_it_cannot_use(call):
     assert "reward: 'height' names height, the known names are" in unknown.stderr
     assert call("--agent", "mre", "--terminal", "height > 1").exit_code == 2
     assert call("--steps", "0").exit_code == 2
+
+
+def test_a_run_with_a_formula_over_the_problem_s_names_is_resumed(call):
+    told = ("--agent", "plan", "--reward", "-abs(next_theta)", "--run-dir", "run", "--json", "--max-steps", "10")
+    few = ("--policies", "1", "--validation-episodes", "1", "--jobs", "1")
+
+    def explored(episodes):
+        words = ["explore", "inverted-pendulum-6kg", *told, *few, "--episodes", str(episodes)]
+        done = CliRunner().invoke(main, words)
+        assert done.exit_code == 0, done.output
+        return done
+
+    first, again = explored(2), explored(3)
+    returns = json.loads(again.stdout)["returns"]
+    assert returns[:2] == json.loads(first.stdout)["returns"]
+    assert all(-20.0 < earned <= 0.0 for earned in returns)  # by the formula; a fall of the problem's own costs 1000
+    other = call("--episodes", "3", "--agent", "mre", "--run-dir", "run")
+    assert other.exit_code == 2
+    assert "agent is 'plan' there and 'mre' here" in other.stderr
+    assert len(other.stderr.splitlines()) == 1
+
+
+def test_quiet_shows_no_line_of_an_episode(call):
+    done = call("--episodes", "2", "--agent", "random", "--quiet")
+    assert done.exit_code == 0, done.output
+    assert "coverage" not in done.stdout
+    assert "policy" in done.stdout

@@ -259,7 +259,8 @@ void check_gaussians(const Kernels& k, const Kernels& plain, Engine& random, std
     moved[d] -= 2 * move;
     k.gaussian_expansion(moved.data(), width, terms, lanes.data(), below.data(), nullptr);
     for (std::size_t e = 0; e < width; ++e)
-      CHECK(std::abs((above[e] - below[e]) / (2 * move) - curvature[d * width + e]) < 1e-3 * static_cast<double>(n + 1));
+      CHECK(std::abs((above[e] - below[e]) / (2 * move) - curvature[d * width + e]) <
+            1e-3 * static_cast<double>(n + 1));
   }
 }
 

@@ -16,6 +16,7 @@ from policyforest.exploration.plan_files import StoredPlan
 from policyforest.exploration.shown_policies import (
     REMEMBERED,
     ShownPolicy,
+    believed,
     reliable,
     same_policy,
     shown_policies,
@@ -111,6 +112,17 @@ def test_what_episodes_earned_corrects_what_was_promised():
     assert surprise(fell, judge) == -7.0
     assert surprise(held, judge) == -0.5
     assert chosen(reliable([fell, held], constant_policy(samples(), [0.0]), judge)) == 0.2
+
+
+def test_a_single_episode_that_went_well_is_not_taken_for_all():
+    """A policy that fell after a good beginning does not replace one that did what was promised."""
+    lucky, steady = played(0.1, 10.0), played(0.2, 9.6)
+    # Episodes begin where much is promised of the first; in the mean it is little.
+    judge = Promises({0.0: 0.0, 0.1: 9.4, 0.2: 9.6}, {0.1: 9.7, 0.2: 9.6})
+    assert believed(surprise(lucky, judge), 1) == pytest.approx(0.15)
+    assert chosen(reliable([lucky, steady], constant_policy(samples(), [0.0]), judge)) == 0.2
+    assert believed(-0.3, 1) == -0.3
+    assert believed(1.0, 9) == 0.9
 
 
 def test_episodes_may_begin_near_where_they_began():

@@ -53,6 +53,8 @@ def test_the_core_follows_kernels_near_a_point_by_their_derivatives():
         exact, near = native.step(states, actions, None, False), native.step_around(states, actions, n)
         for part in range(2):
             np.testing.assert_allclose(near[part][:n], exact[part][:n], rtol=0, atol=1e-9)
+        for part, same in zip(native.earn_around(states, actions, near[0], n), near[1:], strict=True):
+            np.testing.assert_array_equal(part, same)
         missed.append([np.abs(near[part] - exact[part])[n:].mean() for part in range(2)])
     assert missed[1][0] < missed[0][0] / 30  # by the square of the move
     assert missed[1][1] < missed[0][1] / 30

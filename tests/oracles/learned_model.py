@@ -125,6 +125,12 @@ def step(model: Model, state: Row, action: Row, residual: int | None, keep: bool
     return _kept(model.edge, outcome) if keep else outcome
 
 
+def earned(model: Model, state: Row, action: Row, ahead: Row) -> tuple[float, float, float]:
+    """The reward, the chance of an end and the reward of an end of a step to a given state."""
+    reward = model.reward([(state + action + ahead)[d] for d in model.reward_inputs])[0]
+    return clip(reward, *model.reward_range), *_end(model, ahead, [(state + action)[d] for d in model.inputs])
+
+
 def _moved(model: Model, state: Row, changes: Row) -> Row:
     ahead = list(state)
     for d, change in zip(model.plain, changes, strict=False):

@@ -48,6 +48,15 @@ def apart(a: float, b: float, low: float, high: float) -> float:
     return a - b + turn / 2 - math.floor((a - b + turn / 2) / turn) * turn - turn / 2
 
 
+def nearest(row: Row, places: Sequence[Row], scale: Row, periods: Box) -> float:
+    """The distance from a row to the nearest place."""
+    distances = []
+    for place in places:
+        away = [apart(a, b, *side) for a, b, side in zip(row, place, periods, strict=True)]
+        distances.append(math.hypot(*(x / unit for x, unit in zip(away, scale, strict=True))))
+    return min(distances, default=math.inf)
+
+
 def backward(
     slopes: np.ndarray, gradient: np.ndarray, curvature: np.ndarray, sizes: np.ndarray, actions: np.ndarray,
     damping: np.ndarray, box: np.ndarray, discount: float, flattest: float,

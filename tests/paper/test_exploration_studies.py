@@ -18,7 +18,7 @@ ROW = {"return": 50.0, "steps": 60.0, "balanced": 1.0, "cpu_seconds": 9.0, "plan
 def test_every_study_has_a_line_and_seeds_from_a_thousand():
     assert {line.study for line in LINES} == {*exploration_studies.STUDIES, *exploration_rivals.STUDIES}
     for name in exploration_studies.STUDIES:
-        assert STUDIES[name].first_seed == (3_000 if "explore-cart-pole" in name else 2_000)
+        assert STUDIES[name].first_seed == (5_000 if "explore-cart-pole" in name else 2_000)
         assert len(STUDIES[name].all_seeds("quick")) == 1
         assert ("known" in name) == ("reward known" in STUDIES[name].title)
 
@@ -69,7 +69,7 @@ def test_requirements_count_cells_and_compare_with_the_limit():
 
 def test_the_table_judges_what_is_there_and_counts_what_is_missing(tmp_path):
     study = "explore-cart-pole-known-600"
-    for seed, balanced in ((3_000, 1.0), (3_001, 0.4)):
+    for seed, balanced in ((5_000, 1.0), (5_001, 0.4)):
         parts = {"explored": ROW | {"balanced": balanced}, "earlier": ROW | {"balanced": 0.0, "cpu_seconds": 4.0}}
         write_cell(tmp_path, study, seed, {"samples": 600, **parts})
     columns, rows = exploration_table.rows(Cells(tmp_path, "paper"))

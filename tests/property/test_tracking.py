@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import policyforest._core as _core
 from oracles import tracking
-from oracles.learned_model import step
+from oracles.learned_model import earned, step
 from random_models import Pair, random_model, random_policy, random_steps
 from strategies import SEEDS
 
@@ -105,12 +105,31 @@ def test_without_kernels_steps_around_points_are_steps(seed: int, n_blocks: int)
 
 
 @A_FEW
-@given(SEEDS, st.integers(1, 4), st.integers(1, 3), st.integers(1, 4), st.floats(0.1, 1.0))
-def test_the_backward_pass_is_the_plain_one(seed: int, d: int, m: int, n_steps: int, discount: float) -> None:
+@given(SEEDS, st.integers(1, 4))
+def test_without_kernels_steps_to_given_states_earn_what_the_plain_ones_do(seed: int, n_blocks: int) -> None:
+    model, rng = random_model(seed), np.random.default_rng(seed)
+    states, actions = random_steps(seed, model, 3 * n_blocks)
+    ahead = rng.normal(size=states.shape) * 3
+    found = np.stack(model.native.earn_around(states, actions, ahead, 3), axis=1)
+    for row, *given_step in zip(found, states.tolist(), actions.tolist(), ahead.tolist(), strict=True):
+        np.testing.assert_array_equal(row, earned(model.plain, *given_step))
+
+
+@A_FEW
+@given(
+    SEEDS, st.integers(1, 7), st.integers(1, 3), st.integers(1, 4), st.floats(0.1, 1.0), st.sampled_from([None, 2, 10])
+)
+def test_the_backward_pass_is_the_plain_one(
+    seed: int, d: int, m: int, n_steps: int, discount: float, rank: int | None
+) -> None:
+    """Rewards bend either way, or only downwards, in some dimensions or in all."""
     rng, w, n = np.random.default_rng(seed), d + m, 2
     slopes, gradient = rng.normal(size=(n, n_steps, d, w)), rng.normal(size=(n, n_steps, w))
     curvature = rng.normal(size=(n, n_steps, w, w))
     curvature = curvature + curvature.transpose(0, 1, 3, 2)
+    if rank is not None:
+        root = rng.normal(size=(n, n_steps, w, rank))
+        curvature = -root @ root.transpose(0, 1, 3, 2)
     sizes, damping = rng.uniform(0.1, 2.0, w), rng.uniform(0.0, 1.0, (n, m))
     box = np.stack([np.full(m, -1.0), np.full(m, 1.0)], axis=1)
     actions = np.clip(rng.normal(size=(n, n_steps, m)), -1.0, 1.0)
@@ -152,3 +171,32 @@ def test_steps_around_points_need_whole_blocks() -> None:
     for n in (0, 3):
         with pytest.raises(ValueError, match="n: must divide"):
             model.native.step_around(states, actions, n)
+        with pytest.raises(ValueError, match="n: must divide"):
+            model.native.earn_around(states, actions, states, n)
+    with pytest.raises(ValueError, match="next_states: has"):
+        model.native.earn_around(states, actions, states[:, :0].copy(), 4)
+    with pytest.raises(ValueError, match="next_states: must have one row"):
+        model.native.earn_around(states, actions, states[:3].copy(), 4)
+
+
+@A_FEW
+@given(SEEDS, st.integers(1, 4), st.integers(0, 6), st.booleans())
+def test_nearest_distances_are_the_plain_ones(seed: int, d: int, n_places: int, turns: bool) -> None:
+    rng = np.random.default_rng(seed)
+    rows, places, scale = rng.normal(size=(5, d)) * 4, rng.normal(size=(n_places, d)) * 4, rng.uniform(0.1, 3.0, d)
+    periods = np.zeros((d, 2))
+    if turns:
+        periods[0] = -np.pi, np.pi
+    found = _core.nearest_distances(rows, places, scale, periods if turns else np.empty((0, 2)))
+    expected = [tracking.nearest(row, places.tolist(), scale.tolist(), periods.tolist()) for row in rows.tolist()]
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("wrong", ["places", "scale", "periods"])
+def test_nearest_distances_refuse_arrays_that_do_not_fit(wrong: str) -> None:
+    arrays = {"rows": np.zeros((2, 3)), "places": np.zeros((4, 3)), "scale": np.ones(3), "periods": np.zeros((3, 2))}
+    arrays[wrong] = arrays[wrong][..., :2] if wrong == "places" else arrays[wrong][:2]
+    with pytest.raises(ValueError, match=wrong):
+        _core.nearest_distances(**arrays)
+    with pytest.raises(ValueError, match="scale: must be positive"):
+        _core.nearest_distances(np.zeros((2, 1)), np.zeros((1, 1)), np.zeros(1), np.empty((0, 2)))

@@ -147,7 +147,7 @@ def test_nothing_runs_where_the_notes_are_nonsense(tmp_path, content):
 def test_a_file_in_place_of_the_folder_is_named(tmp_path):
     (tmp_path / "file").touch()
     folder = Rehearsal(tmp_path / "file")
-    with pytest.raises(ValueError, match="is a file, must be a folder"):
+    with pytest.raises(ValueError, match="which is a file; must be a folder"):
         folder.set_up(print, print)
     with pytest.raises(ValueError, match="nothing was removed"):
         folder.remove()

@@ -179,7 +179,7 @@ def test_a_file_that_is_no_toml_is_refused(tmp_path):
 
 def test_a_path_that_is_no_file_is_named(tmp_path):
     for path in (tmp_path / "none.toml", tmp_path):
-        with pytest.raises(FileNotFoundError, match=f"^config: is {re.escape(str(path))}, must be a file$"):
+        with pytest.raises(FileNotFoundError, match=f"^config: is '{re.escape(str(path))}', must be a file$"):
             load_config(path)
 
 

@@ -9,6 +9,8 @@ namespace policyforest {
 namespace {
 
 constexpr double kLargest = 1e12;
+// Forms of so few dimensions are quick to take apart, so that nothing is gained by a look at them first.
+constexpr std::size_t kQuick = 6;
 // Actions so near to a bound are at it.
 constexpr double kAtBound = 1e-9;
 
@@ -19,8 +21,20 @@ double finite(double x) { return std::isnan(x) ? 0.0 : std::clamp(x, -kLargest, 
 class BackwardPass {
  public:
   BackwardPass(const Expansion& around, const Box& box)
-      : e_(around), box_(box), d_(e_.n_states), m_(e_.n_actions), w_(d_ + m_), whole_(w_), own_(m_), f_(d_ * w_),
-        first_(d_), second_(d_ * d_), q_(w_), form_(w_ * w_), half_(d_ * w_), inverse_(m_ * m_) {}
+      : e_(around),
+        box_(box),
+        d_(e_.n_states),
+        m_(e_.n_actions),
+        w_(d_ + m_),
+        whole_(w_),
+        own_(m_),
+        f_(d_ * w_),
+        first_(d_),
+        second_(d_ * d_),
+        q_(w_),
+        form_(w_ * w_),
+        half_(d_ * w_),
+        inverse_(m_ * m_) {}
 
   void run(std::size_t row, Improvements& out) {
     std::fill(first_.begin(), first_.end(), 0.0);
@@ -52,7 +66,8 @@ class BackwardPass {
         half_[k * w_ + j] = sum;
       }
     std::transform(e_.curvature + at * w_ * w_, e_.curvature + (at + 1) * w_ * w_, form_.begin(), finite);
-    whole_.map(form_.data(), [](double value) { return std::min(value, 0.0); });
+    if (w_ <= kQuick || !whole_.has_no_positive_value(form_.data()))
+      whole_.map(form_.data(), [](double value) { return std::min(value, 0.0); });
     for (std::size_t i = 0; i < w_; ++i)
       for (std::size_t j = 0; j < w_; ++j) {
         double sum = 0.0;
@@ -101,7 +116,8 @@ class BackwardPass {
       first_[k] = finite(sum);
       for (std::size_t l = 0; l < d_; ++l) {
         double form = form_[k * w_ + l];
-        for (std::size_t i = 0; i < m_; ++i) form += gain[i * d_ + k] * stiff[i * d_ + l] + cross(i, k) * gain[i * d_ + l];
+        for (std::size_t i = 0; i < m_; ++i)
+          form += gain[i * d_ + k] * stiff[i * d_ + l] + cross(i, k) * gain[i * d_ + l];
         second_[k * d_ + l] = form;
       }
     }

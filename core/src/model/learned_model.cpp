@@ -104,11 +104,27 @@ void ModelStepper::step_around(const double* states, const double* actions, std:
   gather_inputs(states, actions, n_rows);
   model_.dynamics.predict_around(inputs_.data(), n, n_moves, false, outputs_.data());
   apply_changes(states, actions, n_rows, out);
+  rewards_around(states, actions, n, n_moves, out);
+  ends(n_rows, out);
+}
+
+void ModelStepper::earn_around(const double* states, const double* actions, const double* next_states, std::size_t n,
+                               std::size_t n_moves, ModelStep& out) {
+  const std::size_t n_rows = n * (n_moves + 1);
+  actions = applied(states, actions, n_rows);
+  gather_inputs(states, actions, n_rows);
+  out.next_states.assign(next_states, next_states + n_rows * model_.n_states);
+  rewards_around(states, actions, n, n_moves, out);
+  ends(n_rows, out);
+}
+
+void ModelStepper::rewards_around(const double* states, const double* actions, std::size_t n, std::size_t n_moves,
+                                  ModelStep& out) {
+  const std::size_t n_rows = n * (n_moves + 1);
   gather_reward_inputs(states, actions, n_rows, out);
   out.reward.resize(n_rows);
   model_.reward.predict_around(rows_.data(), n, n_moves, true, out.reward.data());
   for (double& reward : out.reward) reward = std::clamp(reward, model_.reward_low, model_.reward_high);
-  ends(n_rows, out);
 }
 
 void ModelStepper::gather_inputs(const double* states, const double* actions, std::size_t n) {

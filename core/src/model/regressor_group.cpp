@@ -22,9 +22,7 @@ Kernel::Kernel(std::vector<double> lengths, const double* centres, const double*
     }
 }
 
-double Kernel::value(const double* scaled) const {
-  return kernels().gaussian_sum(scaled, lengths_.size(), terms());
-}
+double Kernel::value(const double* scaled) const { return kernels().gaussian_sum(scaled, lengths_.size(), terms()); }
 
 double Kernel::expand(const double* scaled, double* slopes, double* curvature) const {
   const std::size_t width = lengths_.size();
@@ -41,7 +39,9 @@ constexpr std::size_t kLanes = Features::kLanes;
 class FeatureBlock {
  public:
   FeatureBlock(const Features& features, std::size_t n_terms)
-      : features_(features), n_terms_(n_terms), phi_(std::max<std::size_t>(n_terms, 1) * kLanes),
+      : features_(features),
+        n_terms_(n_terms),
+        phi_(std::max<std::size_t>(n_terms, 1) * kLanes),
         scaled_(features.n_linear()) {}
 
   // Rows `stride` numbers apart; the last one fills the lanes that are left.

@@ -1,6 +1,7 @@
 // Eigenvalues of small symmetric matrices by Jacobi's method: the same operations everywhere.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <vector>
@@ -26,6 +27,29 @@ class SymmetricParts {
         for (std::size_t k = 0; k < n_; ++k) sum += v_[i * n_ + k] * f(a_[k * n_ + k]) * v_[j * n_ + k];
         matrix[i * n_ + j] = matrix[j * n_ + i] = sum;
       }
+  }
+
+  // Whether no eigenvalue is above rounding, by elimination: that takes a tenth of the time of finding them.
+  bool has_no_positive_value(const double* matrix) {
+    constexpr double kRounding = 1e-12;
+    a_.assign(matrix, matrix + n_ * n_);
+    double size = 0.0;
+    for (std::size_t i = 0; i < n_; ++i) size = std::max(size, std::abs(a_[i * n_ + i]));
+    const double small = kRounding * size;
+    for (std::size_t k = 0; k < n_; ++k) {
+      const double pivot = a_[k * n_ + k];
+      if (pivot > small) return false;
+      for (std::size_t i = k + 1; i < n_; ++i) {
+        if (pivot >= -small) {
+          if (std::abs(a_[i * n_ + k]) > small) return false;
+          continue;
+        }
+        const double factor = a_[i * n_ + k] / pivot;
+        for (std::size_t j = i; j < n_; ++j) a_[i * n_ + j] -= factor * a_[k * n_ + j];
+        for (std::size_t j = i; j < n_; ++j) a_[j * n_ + i] = a_[i * n_ + j];
+      }
+    }
+    return true;
   }
 
  private:

@@ -20,7 +20,10 @@ double apart(double a, double b, const Period& period) {
 class Walk {
  public:
   Walk(const LearnedModel& model, const TrackRules& rules)
-      : model_(model), rules_(rules), stepper_(model), here_(rules.starts, rules.starts + rules.n * model.n_states),
+      : model_(model),
+        rules_(rules),
+        stepper_(model),
+        here_(rules.starts, rules.starts + rules.n * model.n_states),
         taken_(rules.n * model.n_actions) {
     const std::size_t steps = rules.n * rules.n_steps;
     paths_.states.resize(rules.n * (rules.n_steps + 1) * model.n_states);

@@ -282,9 +282,9 @@ void partition(const double* from, double* to, std::size_t n, std::size_t n_colu
 }  // namespace
 
 extern const Kernels PF_KERNELS_VARIABLE;
-const Kernels PF_KERNELS_VARIABLE{
-    PF_KERNELS_NAME,  summary,     squared_deviation, dot,       lower_sums,   lower_sums_weighted,
-    order_statistics, partition,   lower_bits,        add_steps, largest_runs, ranks_below,
-    look_up,          rough_ranks, lower_moments,     eliminate, gaussian_sum, gaussian_expansion};
+const Kernels PF_KERNELS_VARIABLE{PF_KERNELS_NAME,     summary,          squared_deviation, dot,         lower_sums,
+                                  lower_sums_weighted, order_statistics, partition,         lower_bits,  add_steps,
+                                  largest_runs,        ranks_below,      look_up,           rough_ranks, lower_moments,
+                                  eliminate,           gaussian_sum,     gaussian_expansion};
 
 }  // namespace policyforest

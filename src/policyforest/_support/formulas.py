@@ -183,6 +183,11 @@ class Formula:
                 f"has {', '.join(map(repr, sorted(unknown)))}, the known names are {', '.join(sorted(known))}"
             )
 
+    @property
+    def text(self) -> str:
+        """As it was written."""
+        return self._expression.text
+
     def __call__(self, values: Mapping[str, float]) -> float:
         """Its value; a comparison is 1.0 or 0.0."""
         result = float(self._expression({name: np.array([value]) for name, value in values.items()})[0])

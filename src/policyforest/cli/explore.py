@@ -17,12 +17,14 @@ from policyforest.cli.explore_report import exploration_report, guard_report, lo
 from policyforest.cli.known_options import KnownOptions
 from policyforest.cli.option_groups import with_option_groups
 from policyforest.cli.output import (
+    QUIET,
     Discount,
     Jobs,
     Json,
     PolicyOutput,
     Seed,
     note,
+    number_of,
     print_json,
     print_pairs,
     progress,
@@ -94,14 +96,14 @@ class SelectionOptions:
     validation_episodes: Annotated[int, typer.Option(help="Episodes that decide which policy is the best.")] = 10
     output: PolicyOutput = Path("policy.pforest")
 
-    @property
-    def told(self) -> str:
-        """How the policy is chosen, for people."""
-        return f"the best of {self.policies} by {self.validation_episodes} validation episodes each"
+    def told(self, plans: bool) -> str:
+        """How the policy is chosen, for people; an agent that plans has as many candidates as it has plans."""
+        among = "the last plan and earlier ones" if plans else str(self.policies)
+        return f"the best of {among} by {self.validation_episodes} validation episodes each"
 
     def check(self) -> None:
         if self.output.suffix != SUFFIX or not self.output.parent.is_dir():
-            raise ValueError(f"--output: is {self.output}, must end in {SUFFIX} and lie in a folder that exists")
+            raise ValueError(f"--output: is '{self.output}', must end in {SUFFIX} and lie in a folder that exists")
         whole_number("--policies", self.policies, at_least=1)
         whole_number("--validation-episodes", self.validation_episodes, at_least=1)
 
@@ -125,8 +127,8 @@ def explore(
     Explores PROBLEM, learns several policies from all samples at the end, and keeps the best of them."""
     selection.check()
     budget = run_options.budget
-    plans = run_options.agent == PLAN_AGENT  # it takes formulas itself; others see them as the problem's own
-    with closing(open_environment(problem) if plans else known.applied(open_environment(problem))) as env:
+    plans = run_options.agent == PLAN_AGENT  # it uses formulas itself, too
+    with closing(known.applied(open_environment(problem))) as env:
         wanted = _with_stored_delay(signals.arguments(), run_options.run_dir)
         parts = baseline.prepared(env, wanted, seed)
         explorer = _open(parts, problem, run_options, known if plans else KnownOptions(), seed, jobs)
@@ -138,15 +140,21 @@ def explore(
         told = {"explored_by": run_options.agent, "explored_episodes": explorer.n_episodes, **known.told()}
         best = with_problem(_best_policy(explorer, selection, quiet=json), named_problem(problem).id, **told)
         best.save(selection.output)
-        law = None if explorer.guard is None else explorer.guard.baseline
-        offline = compared(best, law, explorer.transitions, _discount(problem, run_options), jobs)
+        offline = _compared_with_guard(explorer, best, _discount(problem, run_options), jobs)
         judged, guarded = _judged(explorer, best, explorer.env or env, seed + 1)
     report = {"problem": best.info.problem, "agent": run_options.agent, "seed": seed} | offline | lost | guarded
     report |= exploration_report(explorer, selection.output, judged, time.perf_counter() - started)
     if json:
         print_json(report)
         return
-    print_pairs(f"Explored {report['problem']} with {report['agent']}", report_lines(report, selection.told, judged))
+    chosen = selection.told(plans)
+    print_pairs(f"Explored {report['problem']} with {report['agent']}", report_lines(report, chosen, judged))
+
+
+def _compared_with_guard(explorer: ExploringAgent, best: Any, discount: float, jobs: int) -> dict[str, Any]:
+    """How the policy compares with the controller of the guard, by the samples alone; nothing without a guard."""
+    law = None if explorer.guard is None else explorer.guard.baseline
+    return compared(best, law, explorer.transitions, discount, jobs)
 
 
 def _judged(explorer: ExploringAgent, best: Any, env: Environment, seed: int) -> tuple[Evaluation, dict[str, Any]]:
@@ -185,7 +193,7 @@ def _note_beginning(explorer: ExploringAgent, run_dir: Path | None) -> None:
     if (found := getattr(explorer.env, "evidence", None)) is not None:
         note(str(found))
     if explorer.n_episodes:
-        note(f"{run_dir} holds {explorer.n_episodes} episodes; the run is resumed")
+        note(f"{run_dir} holds {number_of(explorer.n_episodes, 'episode')}; the run is resumed")
 
 
 def _discount(problem: str, options: RunOptions) -> float:
@@ -218,12 +226,12 @@ def _best_policy(explorer: ExploringAgent, selection: SelectionOptions, quiet: b
 
 
 class EpisodeTable:
-    """One line per episode: live on a terminal or in a pipe, silent with --json; and TensorBoard's scalars."""
+    """One line per episode, live on a terminal or in a pipe, silent with --json and --quiet; TensorBoard's scalars."""
 
     HEAD = f"{'episode':>7} {'plan':>10} {'steps':>6} {'return':>10} {'best':>10} {'coverage':>8} {'planning':>9}"
 
     def __init__(self, quiet: bool, tensorboard: Path | None) -> None:
-        self._quiet, self._begun, self._best = quiet, False, float("-inf")
+        self._quiet, self._begun, self._best = quiet or QUIET.get(), False, float("-inf")
         self._board: Any = None
         if tensorboard is not None:
             from policyforest.report.tensorboard import TensorBoard

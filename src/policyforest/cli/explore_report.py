@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from policyforest.cli.output import number_of
 from policyforest.environments.evaluation import Evaluation
 from policyforest.exploration import ExploringAgent, ModelExploration
 from policyforest.exploration.guards import GuardedPolicy
@@ -57,7 +58,7 @@ def report_lines(report: dict[str, Any], chosen: str, judged: Evaluation) -> dic
         coverage = f"{report['coverage']:.1%} of states and actions are known"
         told["goal"] = f"none was found: nothing beats a constant action ({coverage})"
     return told | {
-        "samples": f"{report['samples']:,} in {report['episodes']} episodes",
+        "samples": f"{report['samples']:,} in {number_of(report['episodes'], 'episode')}",
         **_lost_line(report),
         "policy": chosen,
         "return": str(judged),

@@ -106,6 +106,11 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
     _console().print(table)
 
 
+def number_of(count: int, thing: str) -> str:
+    """For example "1 episode" or "1,200 episodes"."""
+    return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"
+
+
 def note(text: str) -> None:
     """A line for people on standard error, unless --quiet is given."""
     if not QUIET.get():

@@ -16,7 +16,7 @@ from policyforest._support.arguments import one_of, real_number, whole_number
 from policyforest.cli.examples import epilog
 from policyforest.cli.explore import EpisodeTable
 from policyforest.cli.once import Once
-from policyforest.cli.output import Jobs, Json, Seed, note, print_json, print_pairs
+from policyforest.cli.output import Jobs, Json, Seed, note, number_of, print_json, print_pairs
 from policyforest.cli.ros_arguments import OnceWithRosArguments, require_ros2, ros_arguments
 
 ros = typer.Typer(
@@ -99,14 +99,15 @@ def explore(
 
     Explores, plans while the robot returns to its start, and keeps every episode."""
     from policyforest.ros.config import load_config
+    from policyforest.ros.robot_agent import robot_agent
 
     _require_policy_file(output)
     whole_number("--policies", policies, at_least=1)
     whole_number("--episodes", episodes, at_least=1)
     robot = load_config(config)
-    explorer = _open_agent(agent, robot, run_dir, seed, jobs)
+    explorer = robot_agent(agent, robot, run_dir, seed, jobs)
     if explorer.n_episodes and not json:
-        note(f"{run_dir} holds {explorer.n_episodes} episodes; the run is resumed")
+        note(f"{run_dir} holds {number_of(explorer.n_episodes, 'episode')}; the run is resumed")
     table = EpisodeTable(quiet=json, tensorboard=None)
     _explore_robot(explorer, robot, ros_arguments(context), episodes, record, table)
     if output is not None:
@@ -114,8 +115,16 @@ def explore(
     if json:
         print_json(_exploration_report(agent, explorer, run_dir, output))
         return
-    pairs = {"samples": f"{explorer.total_steps:,} in {explorer.n_episodes} episodes", "kept in": run_dir}
-    print_pairs(f"Explored {robot.name} with {agent}", pairs | ({} if output is None else {"policy": output}))
+    print_pairs(f"Explored {robot.name} with {agent}", _explored_lines(explorer, run_dir, output))
+
+
+def _explored_lines(explorer: Any, run_dir: Path, output: Path | None) -> dict[str, Any]:
+    """What a run gathered, for people."""
+    pairs: dict[str, Any] = {"samples": f"{explorer.total_steps:,} in {number_of(explorer.n_episodes, 'episode')}"}
+    pairs["kept in"] = run_dir
+    if explorer.settings().get("reward") is not None:
+        pairs["known"] = "reward and ends, by the formulas of the configuration"
+    return pairs if output is None else pairs | {"policy": output}
 
 
 @ros.command(cls=OnceWithRosArguments, epilog=epilog("ros simulate"))
@@ -176,22 +185,6 @@ def read(
     print_pairs(f"Read {recording}", {"transitions": samples, "saved": output})
 
 
-def _open_agent(name: str, config: Any, run_dir: Path, seed: int, jobs: int) -> Any:
-    from policyforest.exploration import make_agent, resume
-    from policyforest.exploration.model_exploration import PLAN_AGENT
-    from policyforest.ros.robot_exploration import require_episodes, robot_problem
-
-    episode = require_episodes(config)
-    settings: dict[str, Any] = {"r_max": episode.r_max, "discount": episode.discount, "seed": seed, "n_jobs": jobs}
-    settings |= {"max_steps": episode.steps}
-    if name == PLAN_AGENT:  # its optimism needs no largest reward
-        settings.pop("r_max")
-    problem = robot_problem(config)
-    if not (run_dir / "settings.json").is_file():
-        return make_agent(name, problem, run_dir=run_dir, **settings)
-    return resume(run_dir, n_jobs=jobs, expected=make_agent(name, problem, **settings).settings())
-
-
 def _explore_robot(
     explorer: Any,
     config: Any,
@@ -217,6 +210,7 @@ def _exploration_report(agent: str, explorer: Any, run_dir: Path, output: Path |
         "episodes": explorer.n_episodes,
         "samples": explorer.total_steps,
         "returns": [episode.episode_return for episode in explorer.log],
+        "reward": explorer.settings().get("reward"),
         "run": str(run_dir),
     }
     return report if output is None else report | {"policy": str(output)}
@@ -295,7 +289,7 @@ def _require_policy_file(output: Path | None) -> None:
     from policyforest.policy.policy_files import SUFFIX
 
     if output is not None and (output.suffix != SUFFIX or not output.parent.is_dir()):
-        raise ValueError(f"--output: is {output}, must end in {SUFFIX} and lie in a folder that exists")
+        raise ValueError(f"--output: is '{output}', must end in {SUFFIX} and lie in a folder that exists")
 
 
 def _interrupt() -> None:

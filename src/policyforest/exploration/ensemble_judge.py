@@ -18,7 +18,7 @@ from policyforest.learning.improvement.simulation import Simulation
 
 # Members of the ensemble that plans are made in, and the first of those that only judge.
 MEMBERS, FIRST_JUDGE = 4, 100
-JUDGED_STARTS = 24
+JUDGED_STARTS = 48
 # Episodes may begin so many standard deviations of their first states away from one of these: those that are planned
 # for, and those from which policies are chosen. (Plans for all that may happen are worse where most episodes begin.)
 NEAR, FAR = 0.7, 1.5

@@ -31,6 +31,8 @@ FADING = 8.0
 # Where the trees agree, actions still vary by this share of their range: else noise hides what an action does, and the
 # trees agree on a pole that leans for good (pendulum, seed 1: a return of -167 without it, -129 with it).
 LEAST_SPREAD = 0.05
+# Random actions are held for up to so many steps.
+LONGEST_HOLD = 8
 EXPLORERS = ("disagreement", "mre", "epsilon-greedy", "greedy", "random")
 """The names that `make_agent` knows."""
 
@@ -152,3 +154,20 @@ def explorer(name: str, *, epsilon: EpsilonSchedule | None = None) -> Explorer:
     return Explorer(
         name, optimism="always" if name == "mre" else "never", random_episodes=None if name == "random" else 1
     )
+
+
+class HeldActions:
+    """Uniform actions, each held for some steps."""
+
+    def __init__(self, space: Box, rng: np.random.Generator) -> None:
+        self._space, self._rng, self._left = space, rng, 0
+        self._action = np.zeros(space.shape[0])
+
+    def next(self) -> Floats:
+        """The action of the next step."""
+        if self._left == 0:
+            low, high = bounds(self._space).T
+            self._action = held(low + (high - low) * self._rng.random(len(low)), self._space)
+            self._left = int(self._rng.integers(1, LONGEST_HOLD))
+        self._left -= 1
+        return self._action

@@ -17,16 +17,17 @@ from numpy.typing import ArrayLike
 
 from policyforest._support.arguments import Floats, whole_number
 from policyforest._support.blas import one_blas_thread
-from policyforest._support.spaces import bounds
 from policyforest.data.plant import KnownFunction
 from policyforest.data.signal_options import SignalOptions
+from policyforest.environments.known_task import known_task
 from policyforest.exploration.agents import RunDir, discount_of, our_planner
+from policyforest.exploration.compared_kinds import learned_again, reused
 from policyforest.exploration.ensemble_judge import FIRST_JUDGE
-from policyforest.exploration.explorers import EpisodeKind, Explorer, held
+from policyforest.exploration.explorers import EpisodeKind, Explorer, HeldActions, held
 from policyforest.exploration.exploring_agent import ExploringAgent
 from policyforest.exploration.guards import guard_settings
 from policyforest.exploration.known_formulas import known_function, known_name
-from policyforest.exploration.model_planner import EARLIER, ModelPlan, ModelPlanner, ModelTask
+from policyforest.exploration.model_planner import EARLIER, OPTIMISTIC, ModelPlan, ModelPlanner, ModelTask
 from policyforest.exploration.plan_files import PlanFiles, StoredPlan
 from policyforest.exploration.policy_selection import PolicyCallback, best_by_validation
 from policyforest.exploration.problem import Explorable
@@ -41,8 +42,6 @@ from policyforest.policy.policy import Policy
 
 PLAN_AGENT = "plan"
 """Its name on the command line."""
-# Random actions are held for up to so many steps.
-LONGEST_HOLD = 8
 # Earlier policies that compete with each plan besides the last, and in the end.
 REMEMBERED = 3
 # Episodes of environments that have no time limit of their own, unless one is given.
@@ -84,10 +83,13 @@ class ModelExploration(ExploringAgent):
     ) -> None:
         gamma = discount_of(system, discount)
         self._known = {"reward": known_name(reward), "terminal": known_name(terminal)}
+        self._judged_by = reward, terminal
+        self._found: tuple[int, bool] | None = None
         self._stored: list[StoredPlan] = []
         self._model: DynamicsModel | None = None
+        self._compared: DynamicsModel | None = None
         self._plan_files: PlanFiles | None = None
-        self._held: _HeldActions | None = None
+        self._held: HeldActions | None = None
         self._growth = growth
         parts = (system, Explorer(PLAN_AGENT), our_planner(gamma, n_jobs))
         super().__init__(*parts, seed=seed, max_steps=max_steps, guard=guard, **signals)
@@ -129,7 +131,7 @@ class ModelExploration(ExploringAgent):
         behaviour = self._plans.behaviour
         if behaviour is None:
             if self._held is None:
-                self._held = _HeldActions(self.problem.action_space, running.rng)
+                self._held = HeldActions(self.problem.action_space, running.rng)
             return self._guarded(here, self._held.next())
         return self._guarded(here, held(np.asarray(behaviour.policy.act(here)), self.problem.action_space))
 
@@ -141,6 +143,8 @@ class ModelExploration(ExploringAgent):
     @property
     def found_nothing(self) -> bool:
         """Whether nothing that is better than a constant action is known yet."""
+        if self._found is not None and self._found[0] == self.n_episodes:  # by the plan of `best_policy`
+            return not self._found[1]
         return not self._stored or self._stored[-1].explores
 
     def restore(self, run: RunDirectory) -> None:
@@ -155,8 +159,7 @@ class ModelExploration(ExploringAgent):
             if i < len(records) - 1 or i in stored:
                 self._note(0.0)
         if self._stored:
-            planned = self.transitions[: self._stored[-1].n_samples]
-            self._model = self.model_planner.learn_model(planned, self._seed(self._stored[-1].episode))
+            self._model, self._compared = learned_again(self._stored, self._learned)
         if records and len(records) - 1 not in stored:
             self._note(self._plan(records[-1]))
         self._journal.resume(run)
@@ -184,14 +187,16 @@ class ModelExploration(ExploringAgent):
         candidates, model = self._choices(n, callback)
         if self.env is not None and validation_episodes is not None:
             how = self.seed, self.guarded, self.longest_judged
-            return best_by_validation(candidates, self.env, validation_episodes, *how)
+            judging = known_task(self.env, *self._judged_by)
+            return best_by_validation(candidates, judging, validation_episodes, *how)
         return self._reliable(candidates[0], model)
 
     def _choices(self, n: int, callback: PolicyCallback | None) -> tuple[list[Policy], DynamicsModel]:
         """Up to n policies, and the model of all samples."""
         number = whole_number("n", n, at_least=1)
         self.wait()
-        final = self.model_planner.plan(replace(self._task(self.n_episodes), final=True))
+        final = self.model_planner.plan(replace(self.next_task(self.n_episodes), final=True, like=None))
+        self._found = self.n_episodes, final.found
         if callback is not None:
             callback(1, number)
         earlier = [plan.policy for plan in self._stored if not plan.explores]
@@ -226,7 +231,7 @@ class ModelExploration(ExploringAgent):
         samples, number = self.transitions, self.n_episodes - 1
         if not self.model_planner.due(self._model, samples, self._vain_plans()):
             return 0.0
-        make = partial(self._make, self._task(number), number)
+        make = partial(self._make, self.next_task(number), number)
         if not background:
             return self._plans.make("plain", make)
         self._plans.make_in_background("plain", make)
@@ -237,12 +242,27 @@ class ModelExploration(ExploringAgent):
         kept = [plan.winner.startswith(EARLIER) and "grid" not in plan.values for plan in reversed(self._stored)]
         return kept.index(False) if False in kept else len(kept)
 
-    def _task(self, episode: int) -> ModelTask:
-        last = self._stored[-1] if self._stored else None
-        earlier = [plan.policy for plan in reversed(self._stored) if not plan.explores][:REMEMBERED]
+    def next_task(self, episode: int) -> ModelTask:
+        """What the plan after an episode is made of."""
+        samples, like = self.transitions, reused(self._compared, len(self.transitions))
         explored = sum(plan.explores for plan in self._stored)
-        sequence = None if last is None else last.sequence
-        return ModelTask(self.transitions, self._seed(episode), tuple(earlier), sequence, explored)
+        sequence = self._stored[-1].sequence if self._stored else None
+        return ModelTask(samples, self._seed(episode), self._earlier(), sequence, explored, like=like)
+
+    def _learned(self, plan: StoredPlan, like: DynamicsModel | None) -> DynamicsModel:
+        """The model of a plan that was made."""
+        return self.model_planner.learn_model(self.transitions[: plan.n_samples], self._seed(plan.episode), like)
+
+    def _earlier(self) -> tuple[Policy, ...]:
+        """The newest policies that were to earn something, the newest first, and the one whose episodes earned most."""
+        idle = constant_policy(self.transitions, middle_action(self.transitions))
+        shown = shown_policies(idle, self._stored, self.transitions, self.model_planner.discount)[1:]
+        played = [each for each in shown if each.returns]
+        best = max(played, key=lambda each: float(np.mean(each.returns)), default=None)
+        recent = [each.policy for each in reversed(shown)][:REMEMBERED]
+        if best is not None and not any(best.policy is policy for policy in recent):
+            recent.append(best.policy)
+        return tuple(recent)
 
     def _make(self, task: ModelTask, episode: int) -> ModelPlan:
         made = self.model_planner.plan(task)
@@ -252,7 +272,7 @@ class ModelExploration(ExploringAgent):
         if self._plan_files is not None:
             self._plan_files.write(stored)
         self._stored.append(stored)
-        self._model = made.model
+        self._model, self._compared = made.model, made.model if task.like is None else self._compared
         return made
 
     def _use(self, stored: StoredPlan) -> None:
@@ -271,26 +291,10 @@ class ModelExploration(ExploringAgent):
         before = [plan for plan in self._stored if plan.episode < episode]
         if not before:
             return "random"
-        return "optimistic" if before[-1].explores else "plain"
+        return "optimistic" if before[-1].explores or before[-1].winner == OPTIMISTIC else "plain"
 
     def _acting_episode(self) -> RunningEpisode:
         running = self._running_episode("act")
         if running.ended:
             raise RuntimeError("act: no episode is running; call begin_episode first")
         return running
-
-
-class _HeldActions:
-    """Uniform actions, each held for some steps."""
-
-    def __init__(self, space: Any, rng: np.random.Generator) -> None:
-        self._space, self._rng, self._left = space, rng, 0
-        self._action = np.zeros(space.shape[0])
-
-    def next(self) -> Floats:
-        if self._left == 0:
-            low, high = bounds(self._space).T
-            self._action = held(low + (high - low) * self._rng.random(len(low)), self._space)
-            self._left = int(self._rng.integers(1, LONGEST_HOLD))
-        self._left -= 1
-        return self._action

@@ -48,8 +48,8 @@ from policyforest.learning.improvement.trajectory_policy import (
 )
 from policyforest.policy.policy import Policy
 
-# Fewer samples are not planned with.
-FEWEST_SAMPLES = 20
+# Fewer samples are not planned with, nor fewer new ones for each dimension of (s, a): they teach little.
+FEWEST_SAMPLES, SAMPLES_PER_DIMENSION = 20, 4
 # A plan is due when the model did not predict the newest episode, and the samples have grown at least by this share.
 LEAST_GROWTH = 0.05
 # Gaussian processes need the fewest samples, but are too slow for a grid: they compete in more dimensions than these.
@@ -58,6 +58,10 @@ FEW_DIMENSIONS = 3
 CONSTANTS = ("constant", "least", "most")
 # The policies of earlier plans, with a number each.
 EARLIER = "earlier"
+# The new plan, where it is played although an earlier policy is thought to be better.
+OPTIMISTIC = "optimistic"
+# A plan is tried out where its own member promises this part more than the best earlier policy gains.
+PROMISING = 0.1
 # Gains over a constant action below this part of the rewards' spread are worth nothing.
 NEGLIGIBLE = 0.02
 # By what the worth of novelty falls with each episode that was played for it.
@@ -81,6 +85,8 @@ class ModelTask:
     """Episodes so far that were planned to see what is new: its worth falls with them"""
     final: bool = False
     """The plan is relied on, and explores nothing"""
+    like: DynamicsModel | None = field(default=None, repr=False)
+    """A model of fewer samples, whose kinds of outputs are used again"""
 
 
 @dataclass(frozen=True)
@@ -92,6 +98,8 @@ class ModelPlan:
     """The candidate that the policy comes from"""
     explores: bool
     """Whether the next episode is to see what is new, because nothing known is worth doing"""
+    found: bool
+    """Whether something is better than a constant action"""
     sequence: Floats | None = field(repr=False)
     model: DynamicsModel = field(repr=False)
     values: dict[str, float]
@@ -126,11 +134,11 @@ class ModelPlanner:
         """Of planned trajectories."""
         return int(np.clip(round(HORIZON / (1.0 - self.discount)), SHORTEST, LONGEST))
 
-    def learn_model(self, samples: Transitions, seed: int) -> DynamicsModel:
-        """The model that a plan with this seed is made in."""
+    def learn_model(self, samples: Transitions, seed: int, like: DynamicsModel | None = None) -> DynamicsModel:
+        """The model that a plan with this seed is made in; its kinds of outputs are those of `like`, if it is given."""
         few = samples.states.shape[1] <= FEW_DIMENSIONS
         how = DynamicsForest(self.reward, self.terminal, random_state=seed, n_jobs=self.n_jobs, kernels=not few)
-        return how.fit(samples)
+        return how.fit(samples, like)
 
     def judge(self, model: DynamicsModel, seed: int) -> EnsembleJudge:
         """Judges policies of a run. Steps beyond the data are charged as in plans that explore: a higher charge would
@@ -141,12 +149,11 @@ class ModelPlanner:
     def due(self, model: DynamicsModel | None, samples: Transitions, vain: int = 0) -> bool:
         """Whether a plan is due: by the growth of the samples, or because `model`, the last plan's, was wrong. `vain`:
         plans since the last that was better than the one before; each doubles the growth that the next waits for."""
-        if len(samples) < FEWEST_SAMPLES:
+        planned = 0 if model is None else len(model.transitions)
+        width = samples.states.shape[1] + samples.actions.shape[1]
+        if len(samples) < FEWEST_SAMPLES or len(samples) - planned < SAMPLES_PER_DIMENSION * width:
             return False
-        if model is None:
-            return True
-        planned = len(model.transitions)
-        if len(samples) >= (1.0 + self.growth * 2**vain) * planned:
+        if model is None or len(samples) >= (1.0 + self.growth * 2**vain) * planned:
             return True
         return len(samples) >= (1.0 + LEAST_GROWTH) * planned and was_wrong(model, samples[planned:])
 
@@ -163,7 +170,7 @@ class _Planning:
 
     def __init__(self, how: ModelPlanner, task: ModelTask) -> None:
         self.how, self.task = how, task
-        self.model = how.learn_model(task.samples, task.seed)
+        self.model = how.learn_model(task.samples, task.seed, task.like)
         self.judge = EnsembleJudge(
             how.discount, how.n_steps, self.model, task.seed, LEAVING if task.final else EXPLORING
         )
@@ -175,9 +182,13 @@ class _Planning:
             return self._run()
 
     def _run(self) -> ModelPlan:
-        planned = self._planned(0.0)
-        policies = self._candidates() | {"grid" if self.on_grid else "trajectories": planned.policy}
+        policies = self._candidates()
         values = {name: self.judge.values(policy) for name, policy in policies.items()}
+        earlier = [name for name in policies if name.startswith(EARLIER)]
+        incumbent = max(earlier, key=lambda name: float(values[name].mean()), default=None)
+        planned = self._planned(0.0, None if incumbent is None else policies[incumbent])
+        new = "grid" if self.on_grid else "trajectories"
+        policies[new], values[new] = planned.policy, self.judge.values(planned.policy)
         best = max(values, key=lambda name: float(values[name].mean()))
         if self.on_grid and self.task.final and not certainly_better(values[best] - values["grid"]):
             best = "grid"  # where members cannot tell, the plan from all samples
@@ -187,6 +198,7 @@ class _Planning:
                 policies["improved"], values["improved"] = improved, self.judge.values(improved)
                 best = max((best, "improved"), key=lambda name: float(values[name].mean()))
         constant = max(CONSTANTS, key=lambda name: float(values[name].mean()) if name in values else -np.inf)
+        best = self._certain(best, values, constant)
         gain = values[best] - values[constant]
         useless = best in CONSTANTS or not certainly_better(gain) or float(gain.mean()) < self._negligible()
         useless = useless or self._nothing_paid()
@@ -194,10 +206,27 @@ class _Planning:
         if explores:
             novel = self._planned(self._novelty())
             policies["novelty"], best, sequence = novel.policy, "novelty", novel.sequence
+        elif best in earlier and self._promising(values[new], values[best], values[constant]):
+            policies[OPTIMISTIC], best = planned.policy, OPTIMISTIC
         worth = {name: float(value.mean()) for name, value in values.items()}
-        return ModelPlan(policies[best], best, explores, sequence, self.model, worth, 0.0)
+        return ModelPlan(policies[best], best, explores, not useless, sequence, self.model, worth, 0.0)
 
-    def _planned(self, novelty: float) -> TrajectoryPlan:
+    def _certain(self, best: str, values: dict[str, Floats], constant: str) -> str:
+        """The best candidate, or where the members do not agree that it is better than a constant action, the best of
+        those that they agree on: one member may promise wonders that the others do not see."""
+        if certainly_better(values[best] - values[constant]):
+            return best
+        agreed = [name for name in values if certainly_better(values[name] - values[constant])]
+        return max(agreed, key=lambda name: float(values[name].mean()), default=best)
+
+    def _promising(self, new: Floats, best: Floats, constant: Floats) -> bool:
+        """Whether the member that the new plan was made in promises clearly more than the best earlier policy earns: to
+        play that again would teach nothing, and to play the plan shows which member is right."""
+        if self.task.final or self.on_grid:
+            return False
+        return float((new - best)[0].mean()) > PROMISING * float((best - constant).mean())
+
+    def _planned(self, novelty: float, incumbent: Any = None) -> TrajectoryPlan:
         if self.on_grid and self.task.final:
             seed, n_jobs = self.task.seed, self.how.n_jobs
             fine = GridPlanning(self.how.discount, n_members=MEMBERS, random_state=seed, n_jobs=n_jobs).fit(self.model)
@@ -208,7 +237,7 @@ class _Planning:
         return trajectory_policy(
             self.judge.simulation(0, novelty), self.judge.starts, self.how.n_steps, self.task.seed % 2**32,
             self.task.sequence, FINAL if self.task.final else NOVEL if novelty > 0.0 else USUAL,
-            self.task.earlier[0] if self.task.earlier and novelty == 0.0 else None,
+            incumbent, () if novelty > 0.0 else [self.judge.simulation(b) for b in range(1, MEMBERS)],
         )  # fmt: skip
 
     def _candidates(self) -> dict[str, Any]:

@@ -17,6 +17,11 @@ from policyforest.data.plant import Plant
 from policyforest.data.transitions import Transitions
 from policyforest.environments.episodes import Episode, EpisodePlayer
 
+# Where a problem without an id keeps the name of its environment's class.
+CLASS = "class"
+# Where Gymnasium's wrapper keeps the time limit of an environment without an id.
+LIMIT = "_max_episode_steps"
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -28,7 +33,7 @@ class Problem:
     periodic: Mapping[int, tuple[float, float]]
     id: str = ""
     env_kwargs: Mapping[str, Any] = field(default_factory=dict)
-    """What `gymnasium.make` was given besides the id"""
+    """What `gymnasium.make` was given besides the id; without an id, the name of the environment's class"""
     plant: Plant = field(default_factory=Plant)
     """Names of the columns, and a reward or an end that is known"""
 
@@ -66,7 +71,11 @@ class Problem:
         limits, periodic = player.told("state_limits"), player.told("periodic")
         problem = cls.of_spaces(player.observation_space, player.action_space, limits, periodic)
         problem = replace(problem, plant=player.plant)
-        return problem if env.spec is None else replace(problem, id=env.spec.id, env_kwargs=_kwargs(env.spec))
+        if env.spec is None:  # without an id, a run knows it by the name of its class
+            limit = env.get_wrapper_attr(LIMIT) if env.has_wrapper_attr(LIMIT) else None
+            kept = {CLASS: type(env.unwrapped).__qualname__}
+            return replace(problem, env_kwargs=kept if limit is None else {**kept, "max_episode_steps": limit})
+        return replace(problem, id=env.spec.id, env_kwargs=_kwargs(env.spec))
 
     def settings(self) -> dict[str, Any]:
         """Plain data."""

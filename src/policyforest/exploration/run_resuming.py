@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -20,7 +21,7 @@ from policyforest.exploration.exploring_agent import ExploringAgent
 from policyforest.exploration.guards import stored_guard
 from policyforest.exploration.known_formulas import is_formula, known_name
 from policyforest.exploration.model_exploration import PLAN_AGENT, ModelExploration
-from policyforest.exploration.problem import Explorable, Problem
+from policyforest.exploration.problem import CLASS, Explorable, Problem
 from policyforest.exploration.run_directory import RunDirectory
 from policyforest.policy.baseline import NoisyBaseline
 
@@ -49,22 +50,44 @@ def resume(
         problem = Problem.from_settings(settings["problem"])
         make = _maker(settings, n_jobs, {"reward": reward, "terminal": terminal})
         make = partial(make, guard=stored_guard(settings, problem, guard))
+        if expected is not None and settings.get("agent") != expected.get("agent"):
+            names = (agent_name(each) for each in (settings, expected))
+            raise ValueError("run_dir: {} is another run: agent is {!r} there and {!r} here".format(run.path, *names))
+        if env is None and problem.id:
+            env = _environment(run, problem)
+        if env is not None:
+            _require_same(run, problem.settings(), _given(env, problem).settings(), "problem.")
+        agent = make(problem if env is None else env)
         if expected is not None:
             # Those of the agent, not of the file: what an older version did not write has its default there.
-            _require_same(run, make(problem).settings(), expected)
-        if env is None and problem.id:
-            env = gym.make(id_from_file(str(run.path), problem.id), **problem.env_kwargs)
-            env = known_task(env, problem.plant.reward, problem.plant.terminal)
-            if problem.plant.signals is not None:
-                env = SignalTask(env, **signal_options(problem.plant.signals, problem.plant.delay))
-        if env is not None:
-            _require_same(run, problem.settings(), Problem.of_env(env).settings(), "problem.")
-        agent = make(problem if env is None else env)
+            _require_same(run, agent.settings(), expected)
         agent.restore(run)
     except BaseException:
         run.close()
         raise
     return agent
+
+
+def _environment(run: RunDirectory, problem: Problem) -> gym.Env[Any, Any]:
+    """The environment of a run, made from the id that the run knows."""
+    env = gym.make(id_from_file(str(run.path), problem.id), **problem.env_kwargs)
+    env = known_task(env, problem.plant.reward, problem.plant.terminal)
+    if problem.plant.signals is not None:
+        env = SignalTask(env, **signal_options(problem.plant.signals, problem.plant.delay))
+    return env
+
+
+def agent_name(settings: Mapping[str, Any]) -> str:
+    """The name of the agent that settings are of."""
+    return str(settings.get("agent") or settings["explorer"]["name"])
+
+
+def _given(env: gym.Env[Any, Any], problem: Problem) -> Problem:
+    """The problem of an environment; without the name of its class where the run was begun before that was kept."""
+    given = Problem.of_env(env)
+    if CLASS in given.env_kwargs and CLASS not in problem.env_kwargs:
+        return replace(given, env_kwargs={})
+    return given
 
 
 def _maker(

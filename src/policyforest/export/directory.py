@@ -15,10 +15,10 @@ def write_directory(directory: Path, files: Mapping[str, str]) -> None:
     All of them are written to a temporary folder first, so a full disk or a forbidden place leaves nothing behind;
     then each is renamed into its place."""
     if directory.exists() and not directory.is_dir():
-        raise ValueError(f"directory: is {directory}, which is a file; must be a directory or a new name")
+        raise ValueError(f"directory: is '{directory}', which is a file; must be a directory or a new name")
     made = not directory.exists()
     if made and not directory.absolute().parent.is_dir():
-        raise FileNotFoundError(f"directory: is {directory}, but {directory.absolute().parent} does not exist")
+        raise FileNotFoundError(f"directory: is '{directory}', but '{directory.absolute().parent}' does not exist")
     beside = (directory.absolute().parent if made else directory) / f".{directory.name}.{secrets.token_hex(4)}"
     try:
         for name, text in files.items():

@@ -17,7 +17,7 @@ from policyforest.policy.greedy_policy import GreedyPolicy
 from policyforest.policy.policy_info import PolicyInfo
 
 if TYPE_CHECKING:
-    from policyforest.learning.dynamics.dynamics_model import Resampling
+    from policyforest.learning.dynamics.model_parts import Resampling
     from policyforest.learning.fitted_q import FittedQIteration
     from policyforest.learning.q_history import QIteration
 

@@ -7,7 +7,8 @@ from typing import Literal
 
 from policyforest.data.transitions import Transitions
 from policyforest.learning.dynamics.dynamics_forest import DynamicsForest
-from policyforest.learning.dynamics.dynamics_model import ENOUGH_SAMPLES, DynamicsModel, Resampling
+from policyforest.learning.dynamics.dynamics_model import ENOUGH_SAMPLES, DynamicsModel
+from policyforest.learning.dynamics.model_parts import Resampling
 from policyforest.learning.q_checkpoint import samples_digest
 from policyforest.learning.q_samples import QSamples
 

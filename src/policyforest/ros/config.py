@@ -221,7 +221,7 @@ def load_config(path: str | os.PathLike[str]) -> RobotConfig:
     try:
         content = tomllib.loads(file.read_text(encoding="utf-8"))
     except (FileNotFoundError, IsADirectoryError):
-        raise FileNotFoundError(f"config: is {file}, must be a file") from None
+        raise FileNotFoundError(f"config: is '{file}', must be a file") from None
     except (ValueError, RecursionError) as error:  # no TOML, no UTF-8, numbers of 5,000 digits, brackets in brackets
         raise ValueError(f"{file}: is not TOML ({error})") from error
     return parse_config(content, str(file))

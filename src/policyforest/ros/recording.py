@@ -177,9 +177,9 @@ class _BagFile:
 
     def __init__(self, path: Path, config: RobotConfig, tell: Callable[[str, str], None]) -> None:
         if path.suffix not in SUFFIXES:
-            raise ValueError(f"--record: is {path}, must end in {' or '.join(SUFFIXES)}")
+            raise ValueError(f"--record: is '{path}', must end in {' or '.join(SUFFIXES)}")
         if not path.parent.is_dir() or path.exists():
-            raise ValueError(f"--record: is {path}, must be a new file in a folder that exists")
+            raise ValueError(f"--record: is '{path}', must be a new file in a folder that exists")
         typesys = import_extra("rosbags.typesys", "ros")
         self._tell = tell
         self._path, self._active = path, path.with_name(path.name + ".active")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import re
+
 from policyforest._support.arguments import Floats
 from policyforest.data.readers.columns import NEXT
 from policyforest.ros.config import EpisodeSettings, RobotConfig
@@ -26,3 +29,22 @@ class Judge:
         if terminal and self._episode.terminal_reward is not None:
             return self._episode.terminal_reward, True
         return self._episode.reward(values), terminal
+
+
+def known_formulas(config: RobotConfig, episode: EpisodeSettings) -> dict[str, str]:
+    """Reward and end of a step as formulas over s0, a0 and next_s0, for an agent that can use what is known."""
+    names = {d.name: f"s{i}" for i, d in enumerate(config.state)}
+    names |= {NEXT + name: NEXT + place for name, place in names.items()}
+    names |= {a.name: f"a{j}" for j, a in enumerate(config.action)}
+
+    def placed(text: str) -> str:
+        return re.sub(r"[A-Za-z_]\w*", lambda found: names.get(found.group(), found.group()), text)
+
+    ends = [] if episode.terminal is None else [f"(({placed(episode.terminal.text)}) != 0)"]
+    for i, (low, high) in enumerate(config.state_limits):
+        ends += [f"({NEXT}s{i} < {low!r})"] * math.isfinite(low) + [f"({NEXT}s{i} > {high!r})"] * math.isfinite(high)
+    terminal = f"{' + '.join(ends)} > 0" if ends else "0"
+    reward = placed(episode.reward.text)
+    if ends and episode.terminal_reward is not None:
+        reward = f"{episode.terminal_reward!r} if {terminal} else {reward}"
+    return {"reward": reward, "terminal": terminal}

@@ -140,9 +140,12 @@ class ModelStepper {
   // kept in the edge box.
   void step(const double* states, const double* actions, const std::uint32_t* residual_rows, std::size_t n,
             ModelStep& out);
-  // The same without residuals for n rows and n_moves * n rows near them: see RegressorGroup::predict_around. Kernels of
-  // the reward are followed by their second derivatives.
+  // The same without residuals for n rows and n_moves * n rows near them: see RegressorGroup::predict_around. Kernels
+  // of the reward are followed by their second derivatives.
   void step_around(const double* states, const double* actions, std::size_t n, std::size_t n_moves, ModelStep& out);
+  // Only what steps to given next states earn: as step_around, which takes the next states from the dynamics.
+  void earn_around(const double* states, const double* actions, const double* next_states, std::size_t n,
+                   std::size_t n_moves, ModelStep& out);
   // Charges for leaving the data and brings next states back to its box.
   void keep_in_data(std::size_t n, ModelStep& out) const;
 
@@ -152,6 +155,7 @@ class ModelStepper {
   void add_residuals(const std::uint32_t* residual_rows, std::size_t n);
   void apply_changes(const double* states, const double* actions, std::size_t n, ModelStep& out);
   void gather_reward_inputs(const double* states, const double* actions, std::size_t n, const ModelStep& out);
+  void rewards_around(const double* states, const double* actions, std::size_t n, std::size_t n_moves, ModelStep& out);
   void rewards(const double* states, const double* actions, std::size_t n, bool noisy, ModelStep& out);
   void ends(std::size_t n, ModelStep& out);
 

@@ -1,4 +1,5 @@
-// The loops that growing and planning spend their time in, compiled once for each instruction set and chosen at run time.
+// The loops that growing and planning spend their time in, compiled once for each instruction set and chosen at run
+// time.
 //
 // All versions return the same bits: sums run over eight virtual lanes (lane j takes elements j, j + 8, …) that
 // are joined in a fixed order, and nothing is contracted into fused multiply-adds.

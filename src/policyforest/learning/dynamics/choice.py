@@ -61,6 +61,8 @@ KERNEL = OutputKind("kernel")
 EXTRAPOLATED = 8.0
 # From this many episodes on, errors are averaged by episode for the standard error.
 ENOUGH_EPISODES = 20
+# Polynomials that miss by more than this multiple of the best kind are wrong and not only noisy: shrinking is no help.
+HOPELESS = 4.0
 # A member of the ensemble may be of another kind if its error is at most this multiple of the chosen one's.
 ALTERNATIVE = 1.25
 
@@ -127,6 +129,17 @@ def choose(
     return _made(chosen, missed, judged, y, variance)
 
 
+def chosen_again(
+    like: Choice, inputs: ModelInputs, y: Floats, held_out: HeldOut, seed: int, n_jobs: int | None
+) -> Choice | None:
+    """The kinds of an earlier choice for more samples, without a comparison; None where these are too many for it."""
+    kinds = dict.fromkeys((like.kind, like.alternative))
+    if KERNEL in kinds and len(y) > MOST_FOR_KERNEL:
+        return None
+    missed = {kind: _missed(kind, inputs, y, held_out.fold, seed, n_jobs) for kind in kinds}
+    return _made(like.kind, missed, np.ones(len(y)), y, _variance(y))
+
+
 def nearly_odd(
     choices: Sequence[Choice], inputs: ModelInputs, targets: Floats, held_out: HeldOut, seed: int, n_jobs: int | None
 ) -> list[Choice]:
@@ -144,11 +157,12 @@ def _reconsidered(
 ) -> Choice:
     if choice.judged is None or choice.kind.robust or choice.errors[choice.kind] < EXACT:
         return choice
-    missed = {}
+    missed, most = {}, HOPELESS * min(choice.errors.values())
     for kind, before in choice.missed.items():
         polynomial = kind.leaf is None and not kind.robust and kind.base in BASES[2:]
-        name = kind._replace(odd=True) if polynomial else kind
-        missed[name] = _missed(name, inputs, y, held_out.fold, seed, n_jobs) if polynomial else before
+        shrunk = polynomial and choice.errors[kind] <= most
+        name = kind._replace(odd=True) if shrunk else kind
+        missed[name] = _missed(name, inputs, y, held_out.fold, seed, n_jobs) if shrunk else before
     variance = _variance(y)
     return _made(_simplest(missed, choice.judged, variance, held_out.episode), missed, choice.judged, y, variance)
 
@@ -219,10 +233,15 @@ def _lawful(
     n_jobs: int | None,
 ) -> dict[OutputKind, Floats] | None:  # fmt: skip
     """The simplest polynomial that most samples obey much better than the one of least squares, with what it misses."""
+    rows = np.arange(len(y))
     for kind in parametric:
         if kind.base not in LAWS:
             continue
         robust = kind._replace(robust=True)
+        # A law that its own samples do not obey is not obeyed by held-out ones: five fits are saved.
+        law = fit_output(robust, inputs, y, rows, n_estimators=COMPARED_TREES, seed=seed, n_jobs=n_jobs)
+        if _typical(y - predict(law, inputs, inputs.rows)) > 2 * MOST_OBEY * typical:
+            continue
         missed = _missed(robust, inputs, y, fold, seed, n_jobs)
         if _typical(missed) < MOST_OBEY * typical:
             return {robust: missed}

@@ -14,9 +14,10 @@ from policyforest._support.blas import one_blas_thread
 from policyforest.data.known_functions import Known, known_ends, known_rewards
 from policyforest.data.plant import KnownFunction
 from policyforest.data.transitions import Transitions
-from policyforest.learning.dynamics.choice import Choice, HeldOut, choose, nearly_odd
-from policyforest.learning.dynamics.dynamics_model import GOOD_SCORE, DynamicsModel, RewardModel
+from policyforest.learning.dynamics.choice import Choice, HeldOut, choose, chosen_again, nearly_odd
+from policyforest.learning.dynamics.dynamics_model import GOOD_SCORE, DynamicsModel
 from policyforest.learning.dynamics.ends import fit_end
+from policyforest.learning.dynamics.model_parts import RewardModel
 from policyforest.learning.dynamics.noise import observed_noise
 from policyforest.learning.dynamics.regression import ModelInputs, OutputKind
 from policyforest.learning.dynamics.structure import (
@@ -61,8 +62,9 @@ class DynamicsForest:
     kernels: bool = False
 
     @one_blas_thread
-    def fit(self, transitions: Transitions) -> DynamicsModel:
-        """Learns the change of state, the reward and the end of a step."""
+    def fit(self, transitions: Transitions, like: DynamicsModel | None = None) -> DynamicsModel:
+        """Learns the change of state, the reward and the end of a step. The kinds of outputs are those of `like`, a
+        model of fewer samples of the same system, or without it those that are best on held-out episodes."""
         data, seed = transitions, seed_number("random_state", self.random_state)
         known = self._known(data)
         self._check(data, *known)
@@ -70,7 +72,9 @@ class DynamicsForest:
         structure = find_structure(data, seed, declared or ())
         held_out = HeldOut.of(data.episodes, seed)
         targets = _targets(data, structure)
-        structure, inputs, choices = self._dynamics(data, structure, targets, held_out, seed)
+        if like is not None and not _alike(structure, like.structure, data):
+            like = None
+        structure, inputs, choices = self._dynamics(data, structure, targets, held_out, seed, like)
         exogenous, evidence = declared, tuple[ExogenousEvidence, ...]()
         if exogenous is None:
             evidence = self._exogenous(data, structure, choices, held_out, seed)
@@ -79,9 +83,9 @@ class DynamicsForest:
             if d in exogenous:
                 none = OutputKind("none")
                 choices[j] = Choice(none, none, targets[:, j], choices[j].score, choices[j].errors)
-        if may_be_odd(data, structure) and not self.kernels:
+        if like is None and may_be_odd(data, structure) and not self.kernels:
             choices = nearly_odd(choices, inputs, targets, held_out, seed, self.n_jobs)
-        reward = self._reward(data, held_out, seed, needed=known[0] is None or not self.kernels)
+        reward = self._reward(data, held_out, seed, known[0] is None or not self.kernels, like)
         spread, residuals = observed_noise(inputs, targets, choices, reward.choice, reward.rows, seed, self.n_jobs)
         end = fit_end(data, inputs, held_out.fold, seed, self.n_jobs)
         return DynamicsModel(
@@ -90,15 +94,24 @@ class DynamicsForest:
         )  # fmt: skip
 
     def _dynamics(
-        self, data: Transitions, structure: Structure, targets: Floats, held_out: HeldOut, seed: int
-    ) -> tuple[Structure, ModelInputs, list[Choice]]:
+        self, data: Transitions, structure: Structure, targets: Floats, held_out: HeldOut, seed: int,
+        like: DynamicsModel | None,
+    ) -> tuple[Structure, ModelInputs, list[Choice]]:  # fmt: skip
         """The kinds of the outputs. Where commands act late, newer ones are inputs only if held-out steps show that
         they matter: a delay may lie between two control steps."""
         tried, late = [], without_pending(structure, data)
         for each in [late] if late is structure else [late, structure]:
             inputs = _inputs(data, each)
             how: dict[str, Any] = {"kernels": self.kernels, "shrunk": late_but_measured(data)}
-            choices = [choose(inputs, y, held_out, seed + 2 + j, self.n_jobs, **how) for j, y in enumerate(targets.T)]
+            choices = [
+                (
+                    None
+                    if like is None
+                    else chosen_again(like.choices[j], inputs, y, held_out, seed + 2 + j, self.n_jobs)
+                )
+                or choose(inputs, y, held_out, seed + 2 + j, self.n_jobs, **how)
+                for j, y in enumerate(targets.T)
+            ]
             tried.append((each, inputs, choices))
         first, whole = tried[0], tried[-1]
         return whole if _clearly_better(whole[2], first[2], targets, held_out.episode) else first
@@ -131,7 +144,9 @@ class DynamicsForest:
         if terminal is not None:
             known_ends(terminal, *steps)
 
-    def _reward(self, data: Transitions, held_out: HeldOut, seed: int, needed: bool) -> RewardModel:
+    def _reward(
+        self, data: Transitions, held_out: HeldOut, seed: int, needed: bool, like: DynamicsModel | None
+    ) -> RewardModel:
         """The reward of steps that go on, over (s, a), (s', a) or s' and the command that acts: whichever predicts
         better. Where it is known, Gaussian processes are not spent on it."""
         rows = np.flatnonzero(~data.terminals)
@@ -139,14 +154,15 @@ class DynamicsForest:
         n, m = data.states.shape[1], data.actions.shape[1]
         step = np.concatenate([data.states, data.actions, data.next_states], axis=1)[rows]
         y, models = data.rewards[rows], []
-        for sources in _reward_sources(data):
+        for sources in _reward_sources(data) if like is None else [list(like.reward.sources)]:
             places = [d if d < n else d - n - m for d in sources]
             angles = {k: data.periodic[d] for k, d in enumerate(places) if d in data.periodic}
             inputs = ModelInputs(np.ascontiguousarray(step[:, sources]), angles)
             if not needed:
                 none = OutputKind("none")
                 return RewardModel(Choice(none, none, np.zeros(len(y)), 1.0, {}), inputs, y, tuple(sources), rows)
-            choice = choose(inputs, y, held_out[rows], seed + 1, self.n_jobs, self.kernels)
+            rest = inputs, y, held_out[rows], seed + 1, self.n_jobs
+            choice = (None if like is None else chosen_again(like.reward.choice, *rest)) or choose(*rest, self.kernels)
             models.append(RewardModel(choice, inputs, y, tuple(sources), rows))
             if choice.score > 1.0 - 1e-9:
                 break
@@ -166,6 +182,15 @@ class DynamicsForest:
             by_itself = own.score >= choice.score - 0.05
             found.append(ExogenousEvidence(d, data.plant.state_names[d], choice.score, own.score, by_itself))
         return tuple(found)
+
+
+def _alike(structure: Structure, earlier: Structure, data: Transitions) -> bool:
+    """Whether outputs of two structures stand for the same, and late commands leave nothing to be found out."""
+    pairs = [[circle[:2] for circle in each.circles] for each in (structure, earlier)]
+    relations = [[(r.dimension, r.sources) for r in each.relations] for each in (structure, earlier)]
+    plain = [(each.inputs, each.plain, each.copies, each.commands_act) for each in (structure, earlier)]
+    same = all(a == b for a, b in (pairs, relations, plain))
+    return same and without_pending(structure, data) is structure
 
 
 def _reward_sources(data: Transitions) -> list[list[int]]:

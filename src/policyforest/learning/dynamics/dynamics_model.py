@@ -19,6 +19,7 @@ from policyforest.forest.growth_rules import period_rows
 from policyforest.learning.dynamics.choice import QUIET, Choice, HeldOut
 from policyforest.learning.dynamics.edge import Edge, find_edge
 from policyforest.learning.dynamics.ends import EndModel
+from policyforest.learning.dynamics.model_parts import Resampling, RewardModel
 from policyforest.learning.dynamics.open_loop import open_loop_scores
 from policyforest.learning.dynamics.regression import FittedOutput, ModelInputs, OutputKind, fit_output
 from policyforest.learning.dynamics.structure import ExogenousEvidence, Structure
@@ -37,31 +38,6 @@ ROUNDING = 1e-6
 MEMBER_TREES = 8
 # From this many episodes on, a member of the ensemble is fitted on episodes drawn with replacement; else on steps.
 ENOUGH_EPISODES = 8
-
-
-@dataclass(frozen=True)
-class Resampling:
-    """What was drawn, and how good the model was on held-out samples."""
-
-    n_drawn: int
-    state_scores: tuple[float, ...]
-    """R² of the change of each state dimension, by cross-validation over episodes"""
-    reward_score: float
-    terminal_error: float
-    """Mean |chance - outcome| of terminal steps, by cross-validation"""
-
-
-@dataclass(frozen=True)
-class RewardModel:
-    """The reward as a function of some dimensions of (s, a, s')."""
-
-    choice: Choice
-    inputs: ModelInputs
-    targets: Floats
-    sources: tuple[int, ...]
-    """Those dimensions"""
-    rows: NDArray[np.intp]
-    """The samples that it is learned from: those that are not terminal"""
 
 
 @dataclass(frozen=True)
@@ -259,9 +235,10 @@ class DynamicsModel:
         kind = reward.choice.alternative if other_kinds else reward.choice.kind
         group = reward.inputs.group()
         fit_output(kind, reward.inputs, reward.targets, chosen, **how).add_to(group)
-        # A quadratic cost goes on beyond what was seen; what a forest says there is no better than its extremes.
+        # A quadratic cost goes on beyond what was seen; what forests and Gaussian processes say there is no better than
+        # the extremes that were. (Cart-pole, rewards of at most 1: plans promised 42 where 35 is the most there is.)
         low, high = -np.inf, np.inf
-        if kind.leaf is not None and len(reward.targets):
+        if (kind.leaf is not None or kind.base == "kernel") and len(reward.targets):
             low, high = float(reward.targets.min()), float(reward.targets.max())
         model.set_reward(list(reward.sources), group, low, high)
 

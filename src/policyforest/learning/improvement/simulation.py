@@ -7,6 +7,7 @@ pays.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -18,6 +19,7 @@ import policyforest._core as _core
 from policyforest._support.arguments import Floats
 from policyforest._support.spaces import bounds
 from policyforest.data.known_functions import known_ends, known_rewards
+from policyforest.forest.growth_rules import period_rows
 from policyforest.learning.dynamics.dynamics_model import DynamicsModel
 from policyforest.learning.dynamics.edge import Edge
 from policyforest.learning.dynamics.kernel import spread_rows
@@ -40,6 +42,17 @@ class Followed(NamedTuple):
     states: Floats
     actions: Floats
     worth: Floats
+
+
+class Near(NamedTuple):
+    """Steps from points near rows."""
+
+    ahead: Floats
+    """(moves, rows, dimensions)"""
+    rewards: Floats
+    """(moves, rows)"""
+    others: list[Floats]
+    """Where members that disagree lead, as `ahead`"""
 
 
 @dataclass(frozen=True)
@@ -106,31 +119,44 @@ class Simulation:
         others = [member.step(here, taken, residuals, False)[0] for member in self._disputing]
         return ahead, *self._earned(here, taken, ahead, rewards, chance, paid, others)
 
-    def around(self, states: Floats, actions: Floats, moves: Floats) -> tuple[Floats, Floats]:
-        """Next states (moves, rows, dimensions) and rewards (moves, rows) of steps from points near rows (s, a):
-        `moves` has a row for each point, the first of them zeros. Gaussian processes are followed by their slopes."""
+    def around(self, states: Floats, actions: Floats, moves: Floats) -> Near:
+        """Steps from points near rows (s, a): `moves` has a row for each point, the first of them zeros. Gaussian
+        processes are followed by their slopes."""
         n, d = states.shape
-        points = np.concatenate([states, actions], axis=1)[None] + moves[:, None]
-        here = np.ascontiguousarray(points[..., :d].reshape(-1, d))
-        taken = np.ascontiguousarray(points[..., d:].reshape(len(here), -1))
+        here, taken = _moved(states, actions, moves)
         ahead, rewards, chance, paid = self.native.step_around(here, taken, n)
         ahead = np.clip(np.where(np.isnan(ahead), here, ahead), *self._reach)
         others = [member.step_around(here, taken, n)[0] for member in self._disputing]
         earned, _ = self._earned(here, taken, ahead, rewards, chance, paid, others)
-        return ahead.reshape(len(moves), n, d), earned.reshape(len(moves), n)
+        shape = len(moves), n, d
+        return Near(ahead.reshape(shape), earned.reshape(len(moves), n), [other.reshape(shape) for other in others])
 
     @property
     def rewards_states_alone(self) -> bool:
         """Whether what a step earns is known once its next state is."""
         return self.model.known_reward is not None and not self._disputing
 
-    def reward_around(self, states: Floats, actions: Floats, moves: Floats, ahead: Floats) -> Floats:
-        """The rewards (moves, rows) of steps from points near rows (s, a) whose next states are given."""
-        d = states.shape[1]
-        points = (np.concatenate([states, actions], axis=1)[None] + moves[:, None]).reshape(ahead[..., 0].size, -1)
-        none = np.zeros(len(points))
-        earned, _ = self._earned(points[:, :d], points[:, d:], ahead.reshape(-1, d), none, none, none, [])
-        return earned.reshape(len(moves), len(states))
+    def rewards_of_pairs(
+        self, states: Floats, actions: Floats, moves: Floats, pairs: Sequence[tuple[int, int]], near: Near
+    ) -> Floats:
+        """The rewards (pairs, rows) of steps from points that two of the moves are added to, by their numbers. `near`
+        are the steps after single moves: the next states follow from their slopes."""
+        n, (first, second) = len(states), np.array(pairs).T
+        here, taken = _moved(states, actions, moves[first] + moves[second])
+        ahead, others = self._added(near.ahead, pairs), [self._added(other, pairs) for other in near.others]
+        rewards = chance = paid = np.zeros(len(here))
+        if self.model.known_reward is None:
+            # What the model earns is expanded around the rows themselves, which come first.
+            before = np.concatenate([states, here]), np.concatenate([actions, taken])
+            made = self.native.earn_around(*before, np.concatenate([near.ahead[0], ahead]), n)
+            rewards, chance, paid = (part[n:] for part in made)
+        earned, _ = self._earned(here, taken, ahead, rewards, chance, paid, others)
+        return earned.reshape(len(pairs), n)
+
+    def _added(self, ahead: Floats, pairs: Sequence[tuple[int, int]]) -> Floats:
+        """Where steps from points moved by both of each pair lead: to where the changes of both add up to."""
+        change = self.apart(ahead, ahead[:1])
+        return np.concatenate([ahead[0] + change[i] + change[j] for i, j in pairs])
 
     @property
     def _disputing(self) -> tuple[_core.LearnedModel, ...]:
@@ -168,9 +194,12 @@ class Simulation:
         """How new states are: 0 where they are as near to a visited one as those are to each other, then rising with
         the distance up to `NEWEST`, so that there is always a way to more."""
         places, radius = self._visited
-        apart = self.apart(states[:, None], places[None]) / self.spread
-        nearest = np.sqrt((apart**2).sum(axis=2).min(axis=1))
-        return np.asarray(np.clip(nearest / radius - 1.0, 0.0, NEWEST))
+        return np.clip(self._distances(states, places) / radius - 1.0, 0.0, NEWEST)
+
+    def _distances(self, states: Floats, places: Floats) -> Floats:
+        """From each state to the nearest place, in spreads of the data."""
+        periods = period_rows(self.model.transitions.periodic, states.shape[1])
+        return _core.nearest_distances(np.ascontiguousarray(states), places, self.spread, periods)
 
     @cached_property
     def _visited(self) -> tuple[Floats, float]:
@@ -179,9 +208,8 @@ class Simulation:
         states = np.concatenate([data.states, data.next_states[~data.terminals]])
         number = max(1, min(PLACES, len(data) // 2))
         chosen = spread_rows(states / self.spread, number)
-        apart = self.apart(states[:, None], states[chosen][None]) / self.spread
-        radius = float(np.sqrt((apart**2).sum(axis=2).min(axis=1).max()))
-        return states[chosen], max(radius, 1e-9)
+        places = np.ascontiguousarray(states[chosen])
+        return places, max(float(self._distances(states, places).max()), 1e-9)
 
     def apart(self, a: Floats, b: Floats) -> Floats:
         """a - b, the short way round for angles."""
@@ -201,17 +229,28 @@ class Simulation:
         made = _core.track(self.native, begin, given, gains, places, self._box, self._reach_rows)
         return self._followed(*made)
 
+    def followed(self, policy: Policy, starts: Floats, n_steps: int) -> Floats:
+        """The actions (rows, steps, dimensions) of a policy without noise."""
+        here, actions = np.ascontiguousarray(starts), []
+        for _ in range(n_steps):
+            actions.append(np.clip(policy.native.act_batch(here), *self.action_box.T))
+            ahead = self.native.step(here, actions[-1], None, False)[0]
+            here = np.clip(np.where(np.isnan(ahead), here, ahead), *self._reach)
+        return np.stack(actions, axis=1)
+
     def play(
         self, policy: Policy, starts: Floats, n_steps: int, rng: np.random.Generator, noise: float = 0.0
     ) -> Followed:
         """Plays a policy with the noise that was observed, and with noise on its actions as a part of their range."""
         n, (low, high) = len(starts), self.action_box.T
-        added = np.empty((n_steps, n, len(low))) if noise > 0.0 else None
-        rows = np.empty((n_steps, n), dtype=np.uint32)
-        for t in range(n_steps):
-            if added is not None:
+        added, n_rows = None, len(self.model.residuals)
+        if noise == 0.0:
+            rows = rng.integers(n_rows, size=(n_steps, n)).astype(np.uint32)
+        else:
+            added, rows = np.empty((n_steps, n, len(low))), np.empty((n_steps, n), dtype=np.uint32)
+            for t in range(n_steps):
                 added[t] = noise * (high - low) * rng.standard_normal((n, len(low)))
-            rows[t] = rng.integers(len(self.model.residuals), size=n)
+                rows[t] = rng.integers(n_rows, size=n)
         begin = np.ascontiguousarray(starts)
         played = _core.play(self.native, policy.native, begin, rows, added, self._box, self._reach_rows)
         return self._followed(*played)
@@ -239,3 +278,10 @@ class Simulation:
         """The discounted sums of rows of rewards; what is not finite is worth nothing at all."""
         sums = rewards @ self.discount ** np.arange(rewards.shape[-1])
         return np.asarray(np.where(np.isfinite(sums), sums, -np.inf))
+
+
+def _moved(states: Floats, actions: Floats, moves: Floats) -> tuple[Floats, Floats]:
+    """States and actions of points near rows (s, a): all rows after the first move, then after the next one."""
+    d = states.shape[1]
+    points = (np.concatenate([states, actions], axis=1)[None] + moves[:, None]).reshape(-1, moves.shape[1])
+    return np.ascontiguousarray(points[:, :d]), np.ascontiguousarray(points[:, d:])

@@ -12,6 +12,7 @@ and the step alpha that earns most is taken. Many trajectories are improved side
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 import policyforest._core as _core
 from policyforest._support.arguments import Floats
 from policyforest.learning.improvement.simulation import Simulation
+from policyforest.policy.policy import Policy
 
 SEQUENCES, ELITE, HELD = 240, 0.1, (1, 3, 8, 20)
 # Trajectories grow from this part of their length by that part at a time: of an unstable system whole sequences end in
@@ -27,6 +29,8 @@ SEQUENCES, ELITE, HELD = 240, 0.1, (1, 3, 8, 20)
 GROWN_FROM, GROWN_BY = 1 / 3, 1 / 9
 # Differences for slopes, as parts of a dimension's spread and of the action's range.
 DIFFERENCE = 0.02
+# Where most of an expansion are pairs of dimensions, the curvature of the rewards is computed once for so many rounds.
+CURVATURE = 2
 LARGE_STEPS, SMALL_STEPS = np.array([1.0, 0.5]), np.array([0.2, 0.06])
 EASIER, HARDER, FIRST_DAMPING, MOST_DAMPING = 1 / 3, 5.0, 1e-2, 1e6
 FLATTEST = 1e-8
@@ -96,16 +100,44 @@ class Trajectories:
         made.improve(simulation, rounds[1])
         return made
 
+    @classmethod
+    def joined(cls, parts: Sequence[Trajectories]) -> Trajectories:
+        """All rows of trajectories of the same length."""
+        columns = zip(*((p.states, p.actions, p.feedback, p.worth) for p in parts), strict=True)
+        return cls(*(np.concatenate(column) for column in columns))
+
+    def worth_in(self, simulations: Sequence[Simulation]) -> Floats:
+        """What they are worth in other members of the ensemble, in the mean, if their feedback keeps to them."""
+        made = [each.follow(self.states[:, 0], self.actions, self.feedback, self.states).worth for each in simulations]
+        return np.asarray(np.mean(made, axis=0))
+
+    def learn_from(self, simulation: Simulation, policy: Policy, n_rounds: int) -> None:
+        """Replaces those that a policy does better than, from the same starts, by what it does there, improved."""
+        starts = self.states[:, 0]
+        done = Trajectories.of(simulation, starts, simulation.followed(policy, starts, self.actions.shape[1]))
+        rows = np.flatnonzero(done.worth > self.worth + SETTLED * np.abs(self.worth))
+        if len(rows) == 0:
+            return
+        better = Trajectories(done.states[rows], done.actions[rows], done.feedback[rows], done.worth[rows])
+        better.improve(simulation, n_rounds)
+        self.states[rows], self.actions[rows], self.feedback[rows], self.worth[rows] = (
+            better.states, better.actions, better.feedback, better.worth,
+        )  # fmt: skip
+
     def improve(self, simulation: Simulation, n_rounds: int) -> None:
         """Climbs until nothing is gained."""
-        damping = np.full(len(self.states), FIRST_DAMPING)
+        damping, curvature = np.full(len(self.states), FIRST_DAMPING), None
         for number in range(n_rounds):
-            change, self.feedback = self._backward(simulation, damping)
+            old = curvature is not None
+            change, self.feedback, curvature = self._backward(simulation, damping, curvature)
             gained = self._forward(simulation, change)
             damping = np.where(gained > 0, np.maximum(EASIER * damping, 1e-6), HARDER * damping)
             settled = gained <= SETTLED * np.abs(self.worth)
-            if number >= 1 and (settled & ((gained > 0) | (damping > 10 * FIRST_DAMPING))).all():
+            end = number >= 1 and bool((settled & ((gained > 0) | (damping > 10 * FIRST_DAMPING))).all())
+            if end and not old:
                 break
+            if end or (number + 1) % CURVATURE == 0:
+                curvature = None
             if (damping > MOST_DAMPING).all():
                 break
 
@@ -131,44 +163,62 @@ class Trajectories:
         self.states[to], self.actions[to], self.worth[to] = (part[chosen] for part in made)
         return np.asarray(gained)
 
-    def _backward(self, simulation: Simulation, damping: Floats) -> tuple[Floats, Floats]:
-        """The changes of the actions and their feedback, from the last step to the first."""
+    def _backward(
+        self, simulation: Simulation, damping: Floats, known: Floats | None
+    ) -> tuple[Floats, Floats, Floats | None]:
+        """The changes of the actions and their feedback, from the last step to the first; and the curvature of the
+        rewards, if it is good for the next rounds, too, where it is `known`."""
         n, n_steps, m = self.actions.shape
         d = self.states.shape[2]
         low, high = simulation.action_box.T
         size = np.concatenate([DIFFERENCE * simulation.spread, DIFFERENCE * (high - low)])
         around = _expanded(
-            simulation, self.states[:, :-1].reshape(n * n_steps, d), self.actions.reshape(n * n_steps, m), size
+            simulation, self.states[:, :-1].reshape(n * n_steps, d), self.actions.reshape(n * n_steps, m), size, known
         )
         slopes, gradient, curvature = (part.reshape(n, n_steps, *part.shape[1:]) for part in around)
         damped = damping[:, None] * simulation.reward_scale / ((high - low) / 2) ** 2
-        return _core.improve_backward(
+        change, feedback = _core.improve_backward(
             slopes, gradient, curvature, size, np.ascontiguousarray(self.actions), damped,
             np.ascontiguousarray(simulation.action_box), simulation.discount, FLATTEST * simulation.reward_scale,
         )  # fmt: skip
+        return change, feedback, around[2] if _many(d + m) else None
 
 
-def _expanded(simulation: Simulation, states: Floats, actions: Floats, size: Floats) -> tuple[Floats, Floats, Floats]:
+def _many(width: int) -> bool:
+    """Whether pairs of dimensions are most of the points that an expansion needs."""
+    return width * (width - 1) // 2 > 2 * width
+
+
+def _expanded(
+    simulation: Simulation, states: Floats, actions: Floats, size: Floats, known: Floats | None = None
+) -> tuple[Floats, Floats, Floats]:
     """Slopes of the next state in (s, a), and gradient and second differences of the reward, over differences of a size
-    for each dimension."""
-    n, w = len(states), len(size)
-    one = np.diag(size)
+    for each dimension. Second differences that are `known` are not computed again."""
+    w, one = len(size), np.diag(size)
     pairs = [(i, j) for i in range(w) for j in range(i)]
-    moves, both = np.concatenate([np.zeros((1, w)), one, -one]), np.array([one[i] + one[j] for i, j in pairs])
-    if simulation.rewards_states_alone:
-        ahead, rewards = simulation.around(states, actions, moves)
-        slope = simulation.apart(ahead[1 : 1 + w], ahead[:1])
-        linear = np.stack([ahead[0] + slope[i] + slope[j] for i, j in pairs])
-        rewards = np.concatenate([rewards, simulation.reward_around(states, actions, both, linear)])
+    moves = np.concatenate([np.zeros((1, w)), one, -one])
+    if simulation.rewards_states_alone or _many(w):  # steps of pairs are not followed
+        near = simulation.around(states, actions, moves)
+        ahead, rewards = near.ahead, near.rewards
+        if known is None:
+            both = [(1 + i, 1 + j) for i, j in pairs]
+            rewards = np.concatenate([rewards, simulation.rewards_of_pairs(states, actions, moves, both, near)])
     else:
-        ahead, rewards = simulation.around(states, actions, np.concatenate([moves, both]))
+        more = np.array([one[i] + one[j] for i, j in pairs])
+        ahead, rewards, _ = simulation.around(states, actions, np.concatenate([moves, more]))
     up, down = slice(1, 1 + w), slice(1 + w, 1 + 2 * w)
     slopes = simulation.apart(ahead[up], ahead[down]) / (2 * size[:, None, None])
     gradient = (rewards[up] - rewards[down]) / (2 * size[:, None])
-    curvature = np.empty((n, w, w))
+    curvature = _second_differences(rewards, pairs, w) if known is None else known
+    return np.ascontiguousarray(slopes.transpose(1, 2, 0)), np.ascontiguousarray(gradient.T), curvature
+
+
+def _second_differences(rewards: Floats, pairs: Sequence[tuple[int, int]], w: int) -> Floats:
+    """Of rewards (points, rows): of the rows, of moves in each dimension up and down, and of pairs of moves."""
+    curvature = np.empty((rewards.shape[1], w, w))
     for i in range(w):
         curvature[:, i, i] = rewards[1 + i] - 2 * rewards[0] + rewards[1 + w + i]
     for k, (i, j) in enumerate(pairs):
         mixed = rewards[1 + 2 * w + k] - rewards[1 + i] - rewards[1 + j] + rewards[0]
         curvature[:, i, j] = curvature[:, j, i] = mixed
-    return np.ascontiguousarray(slopes.transpose(1, 2, 0)), np.ascontiguousarray(gradient.T), curvature
+    return curvature

@@ -87,7 +87,7 @@ class Installation:
         """Does what is missing; `say` gets a line a stage, `tell` every line of the commands."""
         require_root()
         if self.folder.exists() and not self.folder.is_dir():
-            raise ValueError(f"--dir: {self.folder} is a file, must be a folder")
+            raise ValueError(f"--dir: is '{self.folder}', which is a file; must be a folder")
         if self.folder.exists() and any(self.folder.iterdir()) and not (self.folder / MARK).is_file():
             raise ValueError(f"--dir: {self.folder} holds other files, must be empty or hold a set-up of Gazebo")
         (self.folder / "done").mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,92 @@
+"""What the agent that plans with the learned model survives: rewards that fail, and episodes without an end."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from exploring import Corridor, same_samples
+from planning_agents import agent
+from policyforest.data.known_functions import UnjudgedStepError
+from policyforest.exploration import resume
+
+pytestmark = pytest.mark.usefixtures("small_plans")
+
+
+@pytest.mark.parametrize("wrong", ["raises", "nan"])
+def test_a_reward_function_that_fails_costs_no_episode_and_the_error_names_the_state(tmp_path, wrong):
+    def failing(states, actions, next_states):
+        if len(states) > 25 and wrong == "raises":
+            raise ZeroDivisionError("no reward")
+        return np.full(len(states), np.nan if len(states) > 25 else 0.0)
+
+    learner = agent(seed=8, reward=failing, run_dir=tmp_path / "run")
+    with pytest.raises(ValueError, match=r"reward: (raised ZeroDivisionError|returned nan).* state"):
+        learner.learn(episodes=6)
+    assert learner.n_episodes == len(learner.log) == len(list((tmp_path / "run").glob("episode-*"))) == 2
+
+
+@pytest.mark.parametrize("wrong", [math.nan, math.inf, "raises"])
+def test_an_environment_s_reward_that_fails_costs_only_its_step(tmp_path, wrong):
+    class Failing(Corridor):
+        def step(self, action: Any) -> Any:
+            state, reward, *rest = super().step(action)
+            if (self.episode, self.t) != (2, 5):
+                return state, reward, *rest
+            if wrong == "raises":
+                raise UnjudgedStepError("reward: raised ZeroDivisionError at the state [0.1], must return a number")
+            return state, wrong, *rest
+
+    Failing.__qualname__ = Corridor.__qualname__  # the same class, before it is repaired
+    learner = agent(Failing(), seed=8, run_dir=tmp_path / "run")
+    with pytest.raises(ValueError, match=r"^reward: (is (nan|inf)|raised .*) at the state \[.*must"):
+        learner.learn(episodes=6)
+    assert [report.steps for report in learner.log] == [10, 10, 4]
+    assert not learner.episodes[-1].terminal
+    learner.run.close()
+    found = resume(tmp_path / "run", Corridor())
+    assert same_samples(found.transitions, learner.transitions)
+    assert found.learn(episodes=4).n_episodes == 4
+
+
+def test_a_first_step_without_a_reward_leaves_no_episode():
+    class Failing(Corridor):
+        def step(self, action: Any) -> Any:
+            state, _, *rest = super().step(action)
+            return state, math.nan, *rest
+
+    learner = agent(Failing(), seed=8)
+    with pytest.raises(ValueError, match="reward: is nan at the state"):
+        learner.learn(episodes=1)
+    assert learner.n_episodes == 0
+    learner.begin_episode()  # nothing is left of the first
+
+
+def test_an_environment_that_never_ends_is_cut(monkeypatch):
+    monkeypatch.setattr("policyforest.exploration.model_exploration.LONGEST_EPISODE", 25)
+
+    class Endless(Corridor):
+        def step(self, action: Any) -> Any:
+            return *super().step(action)[:3], False, {}
+
+    learner = agent(Endless(), seed=0).learn(episodes=2)
+    assert [report.steps for report in learner.log] == [25, 25]
+    steps = itertools.count()
+    monkeypatch.setattr(Endless, "reset", lambda self, **how: (next(steps), Corridor.reset(self, **how))[1])
+    assert learner.best_policy(1, 2).act([0.5])[0] < 0
+    assert next(steps) >= 2  # the episodes of the validation came to an end
+
+
+def test_episodes_of_one_step_and_actions_without_effect_are_survived():
+    class Short(Corridor):
+        def step(self, action: Any) -> Any:
+            state, reward, _, _, _ = super().step(0.0 * action)
+            return state, reward, True, False, {}
+
+    learner = agent(Short(), seed=0).learn(episodes=30)
+    assert learner.total_steps == 30
+    assert learner.best_policy(1, 2).act([0.3]).shape == (1,)

@@ -1,0 +1,102 @@
+"""Runs of the agent that plans with the learned model: resumed, and asked for their best policy."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+import policyforest as pf
+from exploring import Corridor, same_behaviour, same_samples
+from planning_agents import Valley, agent, distance
+from policyforest.exploration import model_planner, resume
+
+pytestmark = pytest.mark.usefixtures("small_plans")
+
+
+@pytest.mark.parametrize("stop", [1, 3])
+def test_a_resumed_run_is_the_uninterrupted_one(tmp_path, stop):
+    agent(seed=4, run_dir=tmp_path / "run", reward="-abs(next_s0)").learn(episodes=stop).run.close()
+    found = resume(tmp_path / "run", Corridor()).learn(episodes=6)
+    expected = agent(seed=4, reward="-abs(next_s0)").learn(episodes=6)
+    assert same_samples(found.transitions, expected.transitions)
+    assert same_behaviour(found, expected)
+    assert found.settings() == expected.settings()
+    assert [report.kind for report in found.log] == [report.kind for report in expected.log]
+    assert [plan.winner for plan in found.plans] == [plan.winner for plan in expected.plans]
+    states = found.transitions.states
+    np.testing.assert_array_equal(
+        found.best_policy(2, 1).act_batch(states), expected.best_policy(2, 1).act_batch(states)
+    )
+
+
+@pytest.mark.parametrize("grid", [True, False])
+def test_asking_for_the_best_policy_does_not_change_the_run(monkeypatch, grid):
+    if not grid:
+        monkeypatch.setattr(model_planner.GridPlanning, "fits", staticmethod(lambda model: False))
+    asked, alone = agent(seed=3), agent(seed=3)
+    asked.learn(total_timesteps=25)
+    first = asked.best_policy(validation_episodes=None)
+    assert isinstance(first, pf.Policy)
+    asked.learn(total_timesteps=50)
+    alone.learn(total_timesteps=25).learn(total_timesteps=50)
+    assert same_samples(asked.transitions, alone.transitions)
+    assert [plan.episode for plan in asked.plans] == [plan.episode for plan in alone.plans]
+    assert same_behaviour(asked, alone)
+
+
+def test_the_best_policy_is_chosen_by_the_ensemble_where_no_episodes_are_to_be_played(monkeypatch):
+    learner = agent(seed=1).learn(episodes=3)
+    monkeypatch.setattr(Corridor, "reset", lambda *_, **__: pytest.fail("an episode was played"))
+    assert isinstance(learner.best_policy(validation_episodes=None), pf.Policy)
+
+
+def test_a_plan_that_was_interrupted_is_made_again(tmp_path):
+    whole = agent(seed=5, growth=0.0, run_dir=tmp_path / "run").learn(episodes=4)  # it plans after every episode
+    whole.run.close()
+    last = max((tmp_path / "run").glob("plan-*.pforest"))
+    assert last.stem == f"plan-{3:06}"
+    shutil.copytree(tmp_path / "run", tmp_path / "missing")
+    shutil.copytree(tmp_path / "run", tmp_path / "damaged")
+    (tmp_path / "missing" / last.name).unlink()
+    (tmp_path / "damaged" / last.name).write_bytes(b"half a file")
+    for name in ("missing", "damaged"):
+        found = resume(tmp_path / name, Corridor())
+        assert same_behaviour(found, whole)
+        assert (tmp_path / name / last.name).is_file()
+        found.run.close()
+
+
+def test_a_known_function_must_be_given_again_and_be_the_same(tmp_path):
+    agent(seed=6, reward=distance, run_dir=tmp_path / "run").learn(episodes=2).run.close()
+    with pytest.raises(ValueError, match=r"reward: is None, must be given again: the run was begun with .*distance"):
+        resume(tmp_path / "run", Corridor())
+    with pytest.raises(ValueError, match="reward: is '-abs"):
+        resume(tmp_path / "run", Corridor(), reward="-abs(next_s0)")
+    found = resume(tmp_path / "run", Corridor(), reward=distance)
+    assert found.n_episodes == 2
+
+
+def test_a_changed_environment_is_refused_by_name(tmp_path):
+    agent(seed=7, run_dir=tmp_path / "run").learn(episodes=1).run.close()
+    with pytest.raises(ValueError, match=r"problem\.observation_space"):
+        resume(tmp_path / "run", Valley())
+
+    class Windy(Corridor):
+        """The same spaces; only its name differs."""
+
+    with pytest.raises(ValueError, match=r"problem\.env_kwargs.*Corridor.*Windy"):
+        resume(tmp_path / "run", Windy())
+    with pytest.raises(ValueError, match=r"problem\.env_kwargs\.max_episode_steps is None there and 5 here"):
+        resume(tmp_path / "run", gym.wrappers.TimeLimit(Corridor(), 5))
+
+
+def test_a_run_that_was_begun_before_classes_were_kept_is_resumed(tmp_path):
+    agent(seed=7, run_dir=tmp_path / "run").learn(episodes=1).run.close()
+    settings = json.loads((tmp_path / "run" / "settings.json").read_text())
+    settings["problem"]["env_kwargs"] = {}
+    (tmp_path / "run" / "settings.json").write_text(json.dumps(settings))
+    assert resume(tmp_path / "run", Corridor()).n_episodes == 1
