@@ -84,14 +84,14 @@ def test_an_empty_set_is_an_answer_with_exit_code_1(folder: Path) -> None:
         (("--box", "1,2"), "--box: is '1,2', must be 'lo:hi, lo:hi, …'"),
         (("--problem", "double-integrator", "--data", "x.csv"), "--problem: is given, must be left out with --data"),
         ((), "--problem: is missing"),
-        (("-o", "x.txt", "--problem", "double-integrator"), "--output: is x.txt, must end in .pfcert"),
-        (("--equations", "none.json"), "--equations: is none.json, must be a file"),
+        (("-o", "x.txt", "--problem", "double-integrator"), "--output: is 'x.txt', must end in .pfcert"),
+        (("--equations", "none.json"), "--equations: is 'none.json', must be a file"),
         (("--equations", __file__), "equations: must be a JSON object (Extra data"),
         (
             ("--problem", "double-integrator", "--disturbance", "w=1"),
             "--disturbance: is 'w=1', must be 'name=low:high', or one number",
         ),
-        (("--check", "nothing.pfcert"), "path: is nothing.pfcert, must be a file"),
+        (("--check", "nothing.pfcert"), "path: is 'nothing.pfcert', must be a file"),
     ],
 )
 def test_what_is_wrong_is_one_line_and_exit_code_2(folder: Path, arguments: tuple[str, ...], message: str) -> None:

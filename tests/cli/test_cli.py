@@ -256,7 +256,7 @@ def test_export_writes_onnx_beside_the_policy(policy_file: Path) -> None:
         (["--style", "loops"], "style: is 'loops'"),
         (["--max-bytes", "100"], "max_bytes: is 100"),
         (["--to", "onnx", "--precision", "int16"], "--precision"),
-        (["-o", "no/such/folder"], "directory: is no/such/folder"),
+        (["-o", "no/such/folder"], "directory: is 'no/such/folder'"),
     ],
 )
 def test_export_refuses_what_cannot_be(

@@ -14,6 +14,7 @@ import pytest
 import typer.main
 from typer.testing import CliRunner
 
+import _policyforest_command
 from policyforest.cli import main
 from policyforest.cli.examples import EXAMPLES, EXIT_CODES
 from policyforest.cli.output import one_line
@@ -79,7 +80,7 @@ def test_every_command_is_in_the_docs(name: str) -> None:
     [
         (["learn", "--no-such-option"], "No such option: --no-such-option"),
         (["no-such-command"], "No such command 'no-such-command'"),
-        (["learn", "double-integrator", "--episodes", "many"], "'--episodes'"),
+        (["learn", "double-integrator", "--episodes", "many"], "--episodes: is 'many', must be a valid integer"),
         (["show"], "Missing argument"),
         (["export", "x.pforest", "--to", "pdf"], "'pdf' is not one of 'c', 'onnx'"),
         (["--no-such-option"], "No such option"),
@@ -137,22 +138,67 @@ def test_tab_completes_commands_and_options() -> None:
         assert expected in shown.split(), word
 
 
-def test_ctrl_c_while_starting_is_quiet() -> None:
+FORMS = {"command": [COMMAND], "module": ["-m", "policyforest"], "module-in-one-word": ["-mpolicyforest"]}
+
+
+@pytest.mark.parametrize("imported", ["policyforest._core", "policyforest.policy.policy", "typer", "policyforest.cli"])
+@pytest.mark.parametrize("form", FORMS)
+def test_ctrl_c_while_starting_is_quiet(form: str, imported: str) -> None:
     """Python tells of each import on standard error. It writes much more than a pipe holds, so while no one reads on it
     waits: the interrupt always comes amid the imports, however slow or fast the machine is."""
-    command = [sys.executable, "-v", COMMAND, "doctor"]
+    command = [sys.executable, "-v", *FORMS[form], "doctor"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     for line in process.stderr:
-        if re.search(r"policyforest.__init__", line):
+        if re.match(rf"import '{re.escape(imported)}'", line):
             break
     else:
-        pytest.fail("the command did not import policyforest")
+        pytest.fail(f"the command did not import {imported}")
     process.send_signal(signal.SIGINT)
     shown, told = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "Traceback" not in told
     assert shown == ""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="ignored signals are inherited on Unix alone")
+def test_interrupts_that_are_ignored_stay_ignored_while_starting() -> None:
+    code = "import os, signal, _policyforest_command as c; c.start_quietly(); os.kill(os.getpid(), signal.SIGINT)"
+    done = subprocess.run(["sh", "-c", 'trap "" INT; exec "$0" -c "$1"', sys.executable, code], check=False, timeout=60)
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize("arguments", [["-c", "import policyforest"], ["-m", "policyforest_user"]], ids=" ".join)
+def test_importing_the_library_leaves_interrupts_to_the_program(arguments: list[str], tmp_path: Path) -> None:
+    """A package that imports PolicyForest is itself imported while `python -m` looks for its module."""
+    check = "import signal; assert signal.getsignal(signal.SIGINT) is signal.default_int_handler\n"
+    package = tmp_path / "policyforest_user"
+    package.mkdir()
+    (package / "__init__.py").write_text(f"import policyforest\n{check}")
+    (package / "__main__.py").write_text(check)
+    arguments = [f"{argument}; {check}" if argument.startswith("import") else argument for argument in arguments]
+    done = subprocess.run([sys.executable, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_ctrl_c_that_an_import_would_wrap_in_another_error_is_quiet(tmp_path: Path) -> None:
+    """Python 3.11 makes a RuntimeError of what __set_name__ raises, an interrupt too."""
+    (tmp_path / "policyforest").mkdir()
+    (tmp_path / "policyforest" / "__init__.py").touch()
+    (tmp_path / "policyforest" / "cli.py").write_text(
+        "import os, signal, time\n"
+        "class Field:\n"
+        "    def __set_name__(self, owner, name):\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "        time.sleep(10)\n"
+        "class Owner:\n"
+        "    field = Field()\n"
+    )
+    paths = os.pathsep.join([str(tmp_path), str(Path(_policyforest_command.__file__).parents[1])])
+    command = [sys.executable, "-S", "-c", "import _policyforest_command; _policyforest_command.main()"]
+    env = os.environ | {"PYTHONPATH": paths}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
 def test_texts_of_strangers_are_printed_on_one_line() -> None:

@@ -58,7 +58,7 @@ def test_all_cores_but_one_can_be_asked_for(tmp_path: Path) -> None:
     ("options", "words"),
     [
         (["--executor", "cloud"], "executor: is 'cloud', must be one of 'threads', 'processes', 'ray'"),
-        (["--address", "127.0.0.1:6379"], "--address: is 127.0.0.1:6379, must be left out without --executor ray"),
+        (["--address", "127.0.0.1:6379"], "--address: is '127.0.0.1:6379', must be left out without --executor ray"),
         (["--workers", "0"], "--workers: is 0, must be a positive number, -1 for all cores, -2 for all but one"),
         (
             ["--executor", "ray", "--address", "a:1", "--workers", "2"],

@@ -91,6 +91,9 @@ def test_without_arguments_there_are_three_commands_to_try() -> None:
     [
         (["lern"], "Did you mean 'learn'?"),
         (["learn", "--epsiodes", "3"], "Did you mean '--episodes'?"),
+        (["data", "log.csv", "--fromat", "csv"], "Did you mean '--format'?"),
+        (["learn", "--hlep"], "Did you mean '--help'?"),
+        (["reproduce", "figre-exploration"], "NAME: is 'figre-exploration' (did you mean 'figure-exploration'?), must"),
         (["learn", "double-integrater"], "did you mean 'double-integrator'?"),
         (["learn", "double-integrator", "--method", "fpf-pw"], "did you mean 'fpf-pwl'?"),
     ],
@@ -99,6 +102,35 @@ def test_a_misspelling_gets_a_suggestion_on_one_line(arguments: list[str], sugge
     result = CliRunner().invoke(main, arguments)
     assert result.exit_code == 2
     assert suggested in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_an_option_that_resembles_no_other_gets_no_suggestion() -> None:
+    """All options begin with two dashes, which make none of them alike."""
+    result = CliRunner().invoke(main, ["export", "x.pforest", "--fromat", "c"])
+    assert result.stderr.startswith("error: No such option: --fromat (see ")
+
+
+def test_of_many_allowed_names_an_error_shows_the_number_the_nearest_and_where_all_are_listed() -> None:
+    result = CliRunner().invoke(main, ["reproduce", "figure-explore"])
+    assert re.search(r"must be one of \d{3} names \(listed by policyforest reproduce --list\)", result.stderr)
+    assert result.stderr.count("'figure-exploration'") == 2
+    assert len(result.stderr) < 300
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["learn"], "PROBLEM: is missing, must be a problem such as double-integrator where no logs are given"),
+        (["learn", "double-integrator", "--episodes", "x"], "--episodes: is 'x', must be a valid integer"),
+        (["learn", "double-integrator", "--discount", "x"], "--discount: is 'x', must be a valid number"),
+        (["show", "nofile.pforest"], "path: is 'nofile.pforest', must be a file"),
+    ],
+)
+def test_an_error_has_the_argument_its_value_and_what_is_allowed(arguments: list[str], message: str) -> None:
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"error: {message}")
     assert result.stderr.count("\n") == 1
 
 

@@ -17,6 +17,9 @@ Array = NDArray[Any]
 # Sums of squares of larger numbers could overflow while a forest grows.
 LARGEST = 1e150
 
+# An error lists at most this many allowed words.
+MOST_SHOWN = 12
+
 
 def real_array(name: str, value: ArrayLike, kinds: str = "fiub") -> Array:
     """`value` as an array of real numbers, of the kinds that NumPy calls by these letters; truths are 0 and 1."""
@@ -99,19 +102,27 @@ def real_number(
     return number
 
 
-def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
-    """`value`, which must be one of a few words."""
+def one_of(name: str, value: Any, allowed: tuple[str, ...], listed_by: str = "") -> str:
+    """`value`, which must be one of a few words, or of many that a command lists."""
     if value not in allowed:
-        raise ValueError(
-            f"{name}: is {value!r}, must be one of {', '.join(map(repr, allowed))}{suggestion(value, allowed)}"
-        )
+        near = suggestion(value, allowed)
+        raise ValueError(f"{name}: is {value!r}{near}, must be one of {_shown(value, allowed, listed_by)}")
     return str(value)
 
 
+def _shown(value: Any, allowed: tuple[str, ...], listed_by: str) -> str:
+    """The allowed words; of many, their number and the nearest few."""
+    if len(allowed) <= MOST_SHOWN:
+        return ", ".join(map(repr, allowed))
+    nearest = difflib.get_close_matches(str(value), allowed, 3, 0.0)
+    where = f" (listed by {listed_by})" if listed_by else ""
+    return f"{len(allowed)} names{where} such as {', '.join(map(repr, nearest))}"
+
+
 def suggestion(value: Any, allowed: Iterable[str]) -> str:
-    """The end of an error: the allowed word that is nearest to a wrong one, if any is near."""
+    """What follows a wrong word in an error: the nearest allowed one, if any is near."""
     near = difflib.get_close_matches(str(value), list(allowed), 1)
-    return f"; did you mean {near[0]!r}?" if near else ""
+    return f" (did you mean {near[0]!r}?)" if near else ""
 
 
 def threads(n_jobs: int | None, name: str = "n_jobs") -> int:

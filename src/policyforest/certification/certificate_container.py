@@ -34,7 +34,7 @@ def read_certificate_file(path: str | os.PathLike[str]) -> tuple[dict[str, Any],
     """The text and the arrays of a file whose digest is right; a ValueError otherwise."""
     path = Path(path)
     if not path.is_file():
-        raise FileNotFoundError(f"path: is {path}, must be a file")
+        raise FileNotFoundError(f"path: is '{path}', must be a file")
     with path.open("rb") as file:
         try:
             content, entries = read_header(file)

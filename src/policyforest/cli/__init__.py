@@ -10,6 +10,7 @@ May import: `_support`, `data`, `forest`, `environments`, `policy`, `learning`, 
 from __future__ import annotations
 
 import difflib
+import re
 import sys
 import traceback
 import warnings
@@ -84,13 +85,29 @@ def _refuse_usage(error: Any) -> None:
 
 
 def _usage_message(error: Any) -> str:
-    """Click's message; for an unknown option, the nearest one instead of a list."""
+    """Click's message; for an unknown option, the nearest one instead of a list; for a wrong value, that value."""
     wrong = getattr(error, "option_name", None)
-    if not isinstance(wrong, str) or error.ctx is None:
-        return " ".join(error.format_message().split()).replace(": Value error, ", ": ")
-    known = [name for parameter in error.ctx.command.params for name in parameter.opts if name.startswith("--")]
-    near = difflib.get_close_matches(wrong, known, 1, 0.5)
-    return f"No such option: {wrong}" + (f". Did you mean '{near[0]}'?" if near else "")
+    if isinstance(wrong, str) and error.ctx is not None:
+        return f"No such option: {wrong}{_nearest_option(wrong, error.ctx)}"
+    message = " ".join(error.format_message().split()).replace(": Value error, ", ": ")
+    return _value_message(error) or message
+
+
+def _nearest_option(wrong: str, ctx: Any) -> str:
+    # Without the dashes, which all options have in common.
+    parameters = ctx.command.get_params(ctx)
+    known = {name.lstrip("-"): name for p in parameters for name in (*p.opts, *p.secondary_opts) if name[:2] == "--"}
+    near = difflib.get_close_matches(wrong.lstrip("-"), list(known), 1, 0.6)
+    return f". Did you mean '{known[near[0]]}'?" if near else ""
+
+
+def _value_message(error: Any) -> str | None:
+    """Newer versions of Typer check values by pydantic, whose messages leave out the value."""
+    faults: list[Any] = getattr(error.__cause__, "errors", list)()
+    told = re.match("Input should be ([^,]+)", error.message)
+    if not (faults and told and error.param):
+        return None
+    return f"{max(error.param.opts, key=len)}: is {faults[0]['input']!r}, must be {told[1]}"
 
 
 def _tell(text: str) -> None:

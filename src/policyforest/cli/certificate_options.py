@@ -60,7 +60,7 @@ class SystemOptions:
             return read_log(self.data, **logs.arguments()).transitions
         if self.equations is not None:
             if not self.equations.is_file():
-                raise FileNotFoundError(f"--equations: is {self.equations}, must be a file")
+                raise FileNotFoundError(f"--equations: is '{self.equations}', must be a file")
             return Equations.from_text(self.equations.read_text(encoding="utf-8"))
         name = self.problem or id_from_file(str(path), policy.info.problem or "")
         if not name:

@@ -43,10 +43,10 @@ class CertificateFiles:
 
     def require(self, policy: Policy) -> None:
         if self.picture is not None and policy.observation_space.shape[0] < 2:
-            raise ValueError(f"--picture: is {self.picture}, must be left out for a policy of one state")
+            raise ValueError(f"--picture: is '{self.picture}', must be left out for a policy of one state")
         for option, path, ending in (("--output", self.output, ".pfcert"), ("--picture", self.picture, ".png")):
             if path is not None and path.suffix != ending:
-                raise ValueError(f"{option}: is {path}, must end in {ending}")
+                raise ValueError(f"{option}: is '{path}', must end in {ending}")
 
 
 @with_option_groups

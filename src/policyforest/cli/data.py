@@ -30,7 +30,7 @@ def data(
 
     Shows episodes, samples, ranges, the sampling period and what usually goes wrong with logs."""
     if output is not None and output.suffix not in (".npz", ".parquet"):
-        raise ValueError(f"--output: is {output}, must end in .npz or .parquet")
+        raise ValueError(f"--output: is '{output}', must end in .npz or .parquet")
     log = read_log(paths, **log_options.arguments(), **signals.of_log())
     if output is not None:
         log.transitions.save(output)

@@ -83,9 +83,9 @@ class OutputOptions:
         places = (("output", self.output, (SUFFIX,)), ("save-data", self.save_data, (".npz", ".parquet")))
         for option, path, endings in places:
             if path is not None and path.suffix not in endings:
-                raise ValueError(f"--{option}: is {path}, must end in {' or '.join(endings)}")
+                raise ValueError(f"--{option}: is '{path}', must end in {' or '.join(endings)}")
             if path is not None and not path.parent.is_dir():
-                raise ValueError(f"--{option}: is {path}, must lie in a folder that exists")
+                raise ValueError(f"--{option}: is '{path}', must lie in a folder that exists")
 
     def require_iterations(self, method: str) -> None:
         """Refuses what only the iterations of Fitted Q Iteration fill."""

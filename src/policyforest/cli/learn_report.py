@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from policyforest.cli.output import one_line, print_pairs, print_table, warn
+from policyforest.cli.output import number_of, one_line, print_pairs, print_table, warn
 from policyforest.data.transitions import Transitions
 from policyforest.learning.contest import PlannedPolicy
 from policyforest.learning.dynamics.dynamics_model import GOOD_SCORE
@@ -74,9 +74,10 @@ def warn_of(planned: PlannedPolicy, has_baseline: bool) -> None:
 
 def _lines(report: dict[str, Any]) -> dict[str, str]:
     seconds = report["collect_seconds"] + report["q_seconds"] + report["policy_seconds"]
+    episodes = number_of(report["episodes"], "episode")
     lines = {
         "method": f"{report['method']}, discount {report['discount']:g}",
-        "samples": f"{report['samples']:,} in {report['episodes']:,} episodes, {report['terminal']:,} terminal",
+        "samples": f"{report['samples']:,} in {episodes}, {report['terminal']:,} terminal",
     }
     if report["lost"]:
         lines["history"] = f"{report['lost']:,} samples lost, because their history is not known"

@@ -79,7 +79,10 @@ def take_samples(
     known = {name: reading.pop(name, None) for name in ("reward", "terminal")}
     _refuse_without_data(reading)
     if not problem:
-        raise ValueError("PROBLEM: is missing, must be given without --data")
+        raise ValueError(
+            "PROBLEM: is missing, must be a problem such as double-integrator where no logs are given with --data "
+            "(see policyforest learn --help)"
+        )
     if options.samples is not None and options.by_episodes:
         raise ValueError("--samples: cannot be combined with --episodes or --steps")
     environment = known_task(open_environment(problem), **known)

@@ -23,4 +23,4 @@ def open_environment(problem: str) -> Environment:
     except (NameNotFound, NamespaceNotFound, VersionNotFound) as error:
         names = ", ".join(PROBLEMS)
         hint = suggestion(problem, PROBLEMS) or f" ({error})"
-        raise ValueError(f"PROBLEM: is {problem!r}, must be one of {names}, or a Gymnasium id{hint}") from error
+        raise ValueError(f"PROBLEM: is {problem!r}{hint}, must be one of {names}, or a Gymnasium id") from error

@@ -66,11 +66,11 @@ def _check(names: Sequence[str], scale: str, executor: str, address: str | None,
     one_of("scale", scale, ("quick", "paper"))
     one_of("executor", executor, EXECUTORS)
     if address is not None and executor != "ray":
-        raise ValueError(f"--address: is {address}, must be left out without --executor ray")
+        raise ValueError(f"--address: is '{address}', must be left out without --executor ray")
     for name in names:
-        one_of("NAME", name, (*EXHIBITS, *STUDIES, "all"))
+        one_of("NAME", name, (*EXHIBITS, *STUDIES, "all"), "policyforest reproduce --list")
     if out.exists() and not out.is_dir():
-        raise ValueError(f"--out: is {out}, must be a folder")
+        raise ValueError(f"--out: is '{out}', must be a folder")
 
 
 def _convert(out: Path) -> None:

@@ -66,7 +66,7 @@ class DrawingOptions:
     def check(self) -> None:
         for option, path, ending in (("--picture", self.picture, ".png"), ("--page", self.page, ".html")):
             if path is not None and path.suffix != ending:
-                raise ValueError(f"{option}: is {path}, must end in {ending}")
+                raise ValueError(f"{option}: is '{path}', must end in {ending}")
 
 
 @with_option_groups

@@ -80,7 +80,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     """Reads a policy that `save` wrote; a damaged, foreign or hostile file is a ValueError that names the path."""
     path = Path(path)
     if not path.is_file():
-        raise FileNotFoundError(f"path: is {path}, must be a file")
+        raise FileNotFoundError(f"path: is '{path}', must be a file")
     with path.open("rb") as file:
         try:
             return _read(file)
