@@ -16,7 +16,7 @@ from PIL import Image, ImageDraw
 import policyforest as pf
 from policyforest.problems import cart_pole_reward
 
-ID, EPISODES, SIZE = "policyforest/CartPoleSwingUp-v0", 6, (240, 180)
+ID, EPISODES, SIZE = "policyforest/CartPoleSwingUp-v0", 6, (480, 360)
 # One of so many steps is shown, for so many milliseconds.
 EVERY, SHOWN = 2, 60
 
@@ -35,7 +35,7 @@ def filmed(agent: pf.ModelExploration, number: int) -> list[Image.Image]:
         drawn.reset(options={"state": episode.states[t]})
         picture = Image.fromarray(np.asarray(drawn.render())).resize(SIZE)
         text = f"episode {number + 1}, {t / 20:.1f} s, return {episode.rewards[:t].sum():.0f}"
-        ImageDraw.Draw(picture).text((6, 4), text, fill=(20, 20, 20))
+        ImageDraw.Draw(picture).text((12, 8), text, fill=(20, 20, 20), font_size=20)
         frames.append(picture.convert("P", palette=Image.Palette.ADAPTIVE, colors=16))
     drawn.close()
     return frames

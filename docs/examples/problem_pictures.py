@@ -17,7 +17,14 @@ from policyforest.environments.named_problems import PROBLEMS
 os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
 FOLDER = Path(__file__).parents[1] / "images" / "problems"
 # How many steps of a random policy come before the picture: far enough to see that something moves.
-STEPS = {"inverted-pendulum": 4, "inverted-pendulum-6kg": 4, "swing-up": 12, "cart-pole-swing-up": 15, "acrobot": 40, "car-on-the-hill": 8}
+STEPS = {
+    "inverted-pendulum": 4,
+    "inverted-pendulum-6kg": 4,
+    "swing-up": 12,
+    "cart-pole-swing-up": 15,
+    "acrobot": 40,
+    "car-on-the-hill": 8,
+}
 
 
 def frame(name: str) -> Image.Image:
