@@ -2,7 +2,7 @@
 # make test   everything that CI runs
 # make bench  our times compared with those of other libraries
 # make coverage  the Python tests, and the share of the code that they run
-# make lint   ruff, mypy and the order of the packages (import-linter) alone
+# make lint   ruff, clang-format, mypy and the order of the packages (import-linter) alone
 # make stubs  src/policyforest/_core.pyi, the types of the C++ core, from the compiled module
 # make test-embedded   exported C on emulated processors; installs cross compilers and emulators
 # make test-ros   the ROS node on a real ROS 1 network; installs ROS from Debian's packages
@@ -23,6 +23,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CORE := $(shell find core -type f) CMakeLists.txt
 CPP_TESTS := $(wildcard tests/cpp/*)
+PYTHON_FILES := src tests benchmarks ros2 tools docs/examples
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: demo test test-cpp test-python test-embedded test-ros test-ros2 test-gazebo test-ray test-ecosystem test-clang test-lanes test-aarch64 coverage wheel test-wheel docs quotes bench bench-export bench-scaling lint stubs clean
@@ -97,8 +98,9 @@ bench-scaling: $(VENV)/.installed-ray
 	$(BIN)/python benchmarks/scaling/run.py $(SCALING)
 
 lint: $(VENV)/.installed
-	$(BIN)/ruff check src tests benchmarks ros2
-	$(BIN)/ruff format --check src tests benchmarks ros2
+	$(BIN)/ruff check $(PYTHON_FILES)
+	$(BIN)/ruff format --check $(PYTHON_FILES)
+	$(BIN)/clang-format --dry-run -Werror $(filter %.cpp %.hpp %.inl,$(CORE) $(CPP_TESTS))
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 

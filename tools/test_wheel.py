@@ -20,7 +20,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 # Installing and trying the README must be quick, and the base installation small.
 MOST_SECONDS, MOST_MEGABYTES = 60.0, 150.0
-TESTS = ("tests/policy/test_policy.py", "tests/policy/test_refused_states.py", "tests/forest/test_knownness.py")
+TESTS = (
+    "tests/policy/test_policy.py",
+    "tests/policy/test_greedy_policy.py",
+    "tests/policy/test_simplified_policy.py",
+    "tests/policy/test_refused_states.py",
+    "tests/forest/test_knownness.py",
+)
 SCRIPTS = "Scripts" if os.name == "nt" else "bin"
 
 
