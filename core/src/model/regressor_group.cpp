@@ -67,6 +67,11 @@ class FeatureBlock {
       scaled_[k] = phi_[(k + 1) * kLanes + lane] / kernel.lengths()[k];
     return scaled_.data();
   }
+  // One input of a kernel in all rows.
+  void scaled(const Kernel& kernel, std::size_t input, double* lanes) const {
+    const double length = kernel.lengths()[input];
+    for (std::size_t l = 0; l < kLanes; ++l) lanes[l] = phi_[(input + 1) * kLanes + l] / length;
+  }
 
  private:
   const Features& features_;
@@ -78,23 +83,36 @@ class FeatureBlock {
 class KernelExpansion {
  public:
   KernelExpansion(std::size_t n_linear, bool curved)
-      : here_(n_linear), there_(n_linear), slopes_(n_linear), curvature_(curved ? n_linear * n_linear : 0) {}
+      : here_(n_linear), there_(n_linear * kLanes), slopes_(n_linear), curvature_(curved ? n_linear * n_linear : 0) {}
 
   void expand(const Kernel& kernel, const double* scaled) {
     std::copy_n(scaled, kernel.lengths().size(), here_.data());
     value_ = kernel.expand(here_.data(), slopes_.data(), curvature_.empty() ? nullptr : curvature_.data());
   }
-  double at(const Kernel& kernel, const double* scaled) {
+  // Its values in the rows of a block, side by side.
+  void at(const Kernel& kernel, const FeatureBlock& block, double* sums) {
     const std::size_t width = kernel.lengths().size();
-    double sum = value_;
-    for (std::size_t d = 0; d < width; ++d) there_[d] = scaled[d] - here_[d], sum += slopes_[d] * there_[d];
-    if (curvature_.empty()) return sum;
-    for (std::size_t d = 0; d < width; ++d)
-      for (std::size_t e = 0; e < width; ++e) sum += 0.5 * there_[d] * curvature_[d * width + e] * there_[e];
-    return sum;
+    double lanes[kLanes];
+    std::fill(lanes, lanes + kLanes, value_);
+    for (std::size_t d = 0; d < width; ++d) {
+      double* there = &there_[d * kLanes];
+      block.scaled(kernel, d, there);
+      for (std::size_t l = 0; l < kLanes; ++l) there[l] -= here_[d], lanes[l] += slopes_[d] * there[l];
+    }
+    if (!curvature_.empty()) add_curvature(width, lanes);
+    std::copy_n(lanes, kLanes, sums);
   }
 
  private:
+  void add_curvature(std::size_t width, double* lanes) const {
+    for (std::size_t d = 0; d < width; ++d)
+      for (std::size_t e = 0; e < width; ++e) {
+        const double curved = curvature_[d * width + e];
+        const double *first = &there_[d * kLanes], *second = &there_[e * kLanes];
+        for (std::size_t l = 0; l < kLanes; ++l) lanes[l] += 0.5 * first[l] * curved * second[l];
+      }
+  }
+
   std::vector<double> here_, there_, slopes_, curvature_;
   double value_ = 0.0;
 };
@@ -148,18 +166,19 @@ void RegressorGroup::predict_around(const double* rows, std::size_t n, std::size
   const std::size_t n_outputs = outputs.size(), width = features.n_inputs(), n_near = n_moves + 1;
   std::vector<FeatureBlock> blocks((n_near + kLanes - 1) / kLanes, FeatureBlock(features, n_terms()));
   KernelExpansion around(features.n_linear(), curved);
-  double sums[kLanes];
+  double sums[kLanes], near[kLanes];
   for (std::size_t i = 0; i < n; ++i) {
     for (std::size_t b = 0; b < blocks.size(); ++b)
       blocks[b].fill(rows + (b * kLanes * n + i) * width, std::min(kLanes, n_near - b * kLanes), n * width);
     for (std::size_t j = 0; j < n_outputs; ++j) {
       const Kernel* kernel = outputs[j].kernel.get();
       if (kernel) around.expand(*kernel, blocks[0].scaled(*kernel, 0));
-      for (std::size_t m = 0; m < n_near; ++m) {
-        FeatureBlock& block = blocks[m / kLanes];
-        if (m % kLanes == 0) block.parametric(outputs[j], sums);
-        const double near = kernel ? around.at(*kernel, block.scaled(*kernel, m % kLanes)) : 0.0;
-        out[(m * n + i) * n_outputs + j] = kernel ? sums[m % kLanes] + near : sums[m % kLanes];
+      for (std::size_t m = 0; m < n_near; m += kLanes) {
+        const FeatureBlock& block = blocks[m / kLanes];
+        block.parametric(outputs[j], sums);
+        if (kernel) around.at(*kernel, block, near);
+        for (std::size_t l = 0; l < std::min(kLanes, n_near - m); ++l)
+          out[((m + l) * n + i) * n_outputs + j] = kernel ? sums[l] + near[l] : sums[l];
       }
     }
   }

@@ -21,12 +21,17 @@ class SymmetricParts {
     }
     a_.assign(matrix, matrix + n_ * n_);
     turn_until_diagonal();
-    for (std::size_t i = 0; i < n_; ++i)
-      for (std::size_t j = 0; j <= i; ++j) {
-        double sum = 0.0;
-        for (std::size_t k = 0; k < n_; ++k) sum += v_[i * n_ + k] * f(a_[k * n_ + k]) * v_[j * n_ + k];
-        matrix[i * n_ + j] = matrix[j * n_ + i] = sum;
+    std::fill(matrix, matrix + n_ * n_, 0.0);
+    for (std::size_t k = 0; k < n_; ++k) {
+      const double value = f(a_[k * n_ + k]);
+      const double* v = &v_[k * n_];
+      for (std::size_t i = 0; i < n_; ++i) {
+        const double scaled = v[i] * value;
+        for (std::size_t j = 0; j <= i; ++j) matrix[i * n_ + j] += scaled * v[j];
       }
+    }
+    for (std::size_t i = 0; i < n_; ++i)
+      for (std::size_t j = 0; j < i; ++j) matrix[j * n_ + i] = matrix[i * n_ + j];
   }
 
   // Whether no eigenvalue is above rounding, by elimination: that takes a tenth of the time of finding them.
@@ -78,8 +83,12 @@ class SymmetricParts {
     const double t = (theta >= 0.0 ? 1.0 : -1.0) / (std::abs(theta) + std::sqrt(theta * theta + 1.0));
     const double c = 1.0 / std::sqrt(t * t + 1.0), s = t * c;
     for (std::size_t k = 0; k < n_; ++k) mix(a_[k * n_ + p], a_[k * n_ + q], c, s);
-    for (std::size_t k = 0; k < n_; ++k) mix(a_[p * n_ + k], a_[q * n_ + k], c, s);
-    for (std::size_t k = 0; k < n_; ++k) mix(v_[k * n_ + p], v_[k * n_ + q], c, s);
+    mix_rows(&a_[p * n_], &a_[q * n_], c, s);
+    mix_rows(&v_[p * n_], &v_[q * n_], c, s);
+  }
+
+  void mix_rows(double* x, double* y, double c, double s) const {
+    for (std::size_t k = 0; k < n_; ++k) mix(x[k], y[k], c, s);
   }
 
   static void mix(double& x, double& y, double c, double s) {
@@ -89,7 +98,7 @@ class SymmetricParts {
   }
 
   std::size_t n_;
-  std::vector<double> a_, v_;
+  std::vector<double> a_, v_;  // v_: one row per eigenvector
 };
 
 }  // namespace policyforest

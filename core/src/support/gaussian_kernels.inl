@@ -30,30 +30,64 @@ inline double half_square(const double* z, std::size_t width) {
   return 0.5 * sum;
 }
 
-// Four terms weight * e^(-|z - centre|^2 / 2), from centre i on, where |z - c|^2 / 2 = |z|^2 / 2 + |c|^2 / 2 - z c.
-inline Lanes gaussian_terms(const double* z, double half, std::size_t width, const Gaussians& g, std::size_t i) {
-  Lanes product{};
-  for (std::size_t d = 0; d < width; ++d) product += broadcast(z[d]) * load(g.centres + d * g.n + i);
-  return load(g.weights + i) * decay(broadcast(half) + load(g.half_squares + i) - product);
+// 4 * kBlocks terms weight * e^(-|z - centre|^2 / 2), from centre i on, where |z - c|^2 / 2 = |z|^2 / 2 + |c|^2 / 2 - z
+// c. Each block waits for its own sums only: several of them keep the processor busy.
+template <std::size_t kBlocks>
+inline void gaussian_terms(const double* z, double half, std::size_t width, const Gaussians& g, std::size_t i,
+                           Lanes* terms) {
+  Lanes product[kBlocks] = {};
+  for (std::size_t d = 0; d < width; ++d) {
+    const Lanes here = broadcast(z[d]);
+    for (std::size_t b = 0; b < kBlocks; ++b) product[b] += here * load(g.centres + d * g.n + i + 4 * b);
+  }
+  for (std::size_t b = 0; b < kBlocks; ++b) {
+    const std::size_t at = i + 4 * b;
+    terms[b] = load(g.weights + at) * decay(broadcast(half) + load(g.half_squares + at) - product[b]);
+  }
 }
 
 double gaussian_sum(const double* z, std::size_t width, const Gaussians& g) {
   Sum sum;
+  Lanes terms[4];
   const double half = half_square(z, width);
-  for (std::size_t i = 0; i < g.n; i += 8)
-    sum += Eight{gaussian_terms(z, half, width, g, i), gaussian_terms(z, half, width, g, i + 4)};
+  std::size_t i = 0;
+  for (; i + 16 <= g.n; i += 16) {
+    gaussian_terms<4>(z, half, width, g, i, terms);
+    sum += Eight{terms[0], terms[1]};
+    sum += Eight{terms[2], terms[3]};
+  }
+  if (i < g.n) {
+    gaussian_terms<2>(z, half, width, g, i, terms);
+    sum += Eight{terms[0], terms[1]};
+  }
   return sum.join();
 }
 
-double gaussian_expansion(const double* z, std::size_t width, const Gaussians& g, double* lanes, double* slopes,
-                          double* curvature) {
-  const double half = half_square(z, width);
-  const std::size_t n_sums = width + (curvature ? width * (width + 1) / 2 : 0);
-  double* apart = lanes + 4 * n_sums;
-  for (std::size_t k = 0; k < n_sums; ++k) store(lanes + 4 * k, Lanes{});
-  Lanes sum{};
+// Sums of term * (centre - z) for each dimension, without curvature.
+double gaussian_slopes(const double* z, double half, std::size_t width, const Gaussians& g, double* lanes) {
+  Lanes sum{}, terms[2];
+  for (std::size_t i = 0; i < g.n; i += 8) {
+    gaussian_terms<2>(z, half, width, g, i, terms);
+    sum += terms[0];
+    sum += terms[1];
+    for (std::size_t d = 0; d < width; ++d) {
+      const Lanes here = broadcast(z[d]);
+      const double* column = g.centres + d * g.n + i;
+      Lanes pulled = load(lanes + 4 * d);
+      pulled += terms[0] * (load(column) - here);
+      pulled += terms[1] * (load(column + 4) - here);
+      store(lanes + 4 * d, pulled);
+    }
+  }
+  return joined(sum);
+}
+
+// The same with curvature: the sums of term * (centre - z) (centre - z) follow, as the lower half of a matrix.
+double gaussian_curvature(const double* z, double half, std::size_t width, const Gaussians& g, double* lanes,
+                          double* apart) {
+  Lanes sum{}, term;
   for (std::size_t i = 0; i < g.n; i += 4) {
-    const Lanes term = gaussian_terms(z, half, width, g, i);
+    gaussian_terms<1>(z, half, width, g, i, &term);
     sum += term;
     double* to = lanes;
     for (std::size_t d = 0; d < width; ++d, to += 4) {
@@ -61,12 +95,21 @@ double gaussian_expansion(const double* z, std::size_t width, const Gaussians& g
       store(apart + 4 * d, difference);
       store(to, load(to) + term * difference);
     }
-    for (std::size_t d = 0; curvature && d < width; ++d) {
+    for (std::size_t d = 0; d < width; ++d) {
       const Lanes pulled = term * load(apart + 4 * d);
       for (std::size_t e = 0; e <= d; ++e, to += 4) store(to, load(to) + pulled * load(apart + 4 * e));
     }
   }
-  const double value = joined(sum);
+  return joined(sum);
+}
+
+double gaussian_expansion(const double* z, std::size_t width, const Gaussians& g, double* lanes, double* slopes,
+                          double* curvature) {
+  const double half = half_square(z, width);
+  const std::size_t n_sums = width + (curvature ? width * (width + 1) / 2 : 0);
+  for (std::size_t k = 0; k < n_sums; ++k) store(lanes + 4 * k, Lanes{});
+  const double value = curvature ? gaussian_curvature(z, half, width, g, lanes, lanes + 4 * n_sums)
+                                 : gaussian_slopes(z, half, width, g, lanes);
   for (std::size_t d = 0; d < width; ++d) slopes[d] = joined(load(lanes + 4 * d));
   const double* from = lanes + 4 * width;
   for (std::size_t d = 0; curvature && d < width; ++d)

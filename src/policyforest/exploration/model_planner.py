@@ -6,7 +6,7 @@ constant action, the linear-quadratic regulator, and a new plan: on a grid of st
 else by trajectories, which start from the last plan's. What these do not keep is improved by rollouts where the model
 is quick enough.
 
-What the next episode teaches is part of the plan: its model does not charge for leaving the data (`EXPLORING`), so
+What the next episode teaches is part of the plan: its model charges little for leaving the data (`EXPLORING`), so
 unknown regions promise what the model cannot exclude. Where nothing is better than a constant action, nothing that is
 known is worth doing: then being where no sample is, and steps about whose outcome the members of the ensemble disagree,
 count as rewards of their own, and no `r_max` is needed.

@@ -1,14 +1,14 @@
-"""The best linear law that the learned model allows, found by trying.
+"""The best linear law in the learned model, found by a search over its gains.
 
-Near a point where a system is held against noise, the best policy is nearly linear, and what is left to gain lies in a
-few numbers. A linear law is fitted to the actions of the start policy at the states that it visits,
+Near a point where a system is held against noise, the best policy is nearly linear, and only a few numbers are left to
+improve. A linear law is fitted to the actions of the start policy at the states that it visits,
 
     a = a_mean + K (s - s_mean),
 
 and its gains K are moved by the simplex search of Nelder and Mead, each law judged by rollouts with the noise of the
-data in many members of the ensemble, also with gains that are weaker and stronger. The means stay what they were: the
-system is held at the same point. Rollouts are long enough that a slow fall shows. A law of a few numbers fits little of
-the model's errors: it gains where policies with more freedom, improved in the same model, win by chance.
+data in many members of the ensemble, also with weaker and stronger gains. The means do not change: the system is held
+at the same point. Rollouts are long enough to show a slow fall. A law of a few numbers can hardly exploit the model's
+errors, whereas policies with more freedom, improved in the same model, can gain by chance.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from policyforest.policy.policy import Policy
 
 # A simplex search in more dimensions takes too many rollouts.
 MOST_NUMBERS = 10
-# Laws are judged over this many times the steps that a reward matters for, from this many states.
+# Laws are judged over this multiple of the number of steps for which a reward matters, from this many states.
 LONG, JUDGED = 5, 120
 # The first step of a gain, and the one that ends the search, as parts of the largest gain.
 FIRST_STEP, LAST_STEP = 0.25, 0.01
@@ -40,8 +40,8 @@ FIRST_STEP, LAST_STEP = 0.25, 0.01
 SMALLEST = 0.02
 # Laws that are tried per number.
 TRIES = 25
-# A search takes at most about so many steps of the model: laws of many numbers are judged from fewer of the states, but
-# not from fewer than these. (A cart-pole took 40 s from all of them.)
+# A search takes at most about this many steps of the model: laws of many numbers are judged from fewer of the states,
+# but not from fewer than these. (A cart-pole took 40 s from all of them.)
 MODEL_STEPS, FEWEST_JUDGED = 10_000_000, 16
 # Members take turns with weaker, unchanged and stronger gains: a slope of the model that is wrong by this
 # much must not let the system fall.
@@ -49,7 +49,7 @@ MARGIN = (0.75, 1.0, 1.25)
 
 
 class _GainRounds(PolicySearch):
-    """One run of the search."""
+    """One run of the search for a linear law."""
 
     method = "gain-improvement"
 
@@ -74,7 +74,8 @@ class _GainRounds(PolicySearch):
         return self.result(policy, candidate if made.taken else policy, (made,))
 
     def _within_reach(self, law: _LinearLaw, value: float) -> bool:
-        """Whether the law keeps half of what the policy gains over doing nothing: else no gains will replace it."""
+        """Whether the law keeps half of what the policy gains over doing nothing: otherwise no gains would be good
+        enough to replace it."""
         nothing = float(self.judge(constant_policy(self.data, middle_action(self.data)), 7).mean())
         kept = float(self.judge(self._policy(law), 7).mean()) - nothing
         return kept > 0.5 * (value - nothing)
@@ -92,7 +93,7 @@ class _GainRounds(PolicySearch):
     def _search(self, law: _LinearLaw) -> _LinearLaw:
         width = self.box[:, 1] - self.box[:, 0]
         largest = np.maximum(np.abs(law.gains).max(axis=0), SMALLEST * width)
-        steps = np.where(np.isinf(law.spread)[:, None], 0.0, FIRST_STEP * largest)  # what never changes has no gain
+        steps = np.where(np.isinf(law.spread)[:, None], 0.0, FIRST_STEP * largest)  # a constant state has no gain
         moved = np.flatnonzero(steps)
         n = len(moved)
         if n == 0:
@@ -119,7 +120,7 @@ class _GainRounds(PolicySearch):
         return float(np.mean(values))
 
     def _stride(self) -> int:
-        """Every how many of the judged states a law is judged from while the search lasts."""
+        """During the search, laws are judged from every n-th of the judged states; returns n."""
         n_laws = TRIES * self.data.states.shape[1] * len(self.box)
         steps = n_laws * self.how.n_members * LONG * self.how.n_steps
         return int(np.clip(np.ceil(JUDGED * steps / MODEL_STEPS), 1, JUDGED // FEWEST_JUDGED))
@@ -149,7 +150,7 @@ class _LinearLaw:
 
     @property
     def coefficients(self) -> Floats:
-        """Of (s, 1): (n + 1, m)."""
+        """The coefficients of (s, 1): (n + 1, m)."""
         slopes = self.gains / self.spread[:, None]
         found: Floats = np.concatenate([slopes, (self.mean_action - self.mean_state @ slopes)[None]])
         return found
@@ -164,8 +165,8 @@ class GainImprovement(ModelImprovement):
 
     Args:
         discount: gamma, in [0, 1).
-        n_members: Members of the model's ensemble; many, because a low gain that balances in most of them may not do so
-            in the system.
+        n_members: Members of the model's ensemble; many are needed, because a low gain that balances in most of them
+            may not do so in the system.
         random_state: The seed.
         n_jobs: Threads; the result does not depend on them.
         callback: Called with an `ImprovementRound` at the end.

@@ -1,15 +1,15 @@
 """Dynamic programming on a grid of states of a learned model, for systems of few dimensions.
 
-The states of the grid span the data. Every action of a second grid is tried in each of them, with noise of the data and
-in several members of the model's ensemble, once; what the steps earn and where they lead is kept. Modified policy
-iteration (Puterman and Shin, 1978) then solves
+The states of the grid span the data. Every action of a second grid is tried once in each of them, with the noise of the
+data and in several members of the model's ensemble; the rewards and the next states are kept. Modified policy iteration
+(Puterman and Shin, 1978) then solves
 
     V(s) = max_a  E[ r + gamma V(s') ],
 
 with V linear between the states of the grid. A policy forest is regressed on the best actions. All states are planned
 for at once, so that detours are found that trajectories and rollouts from a poor policy miss; the number of states
-grows exponentially with the dimensions, so that it ends at three. An angle that the state holds as sine and cosine
-counts as one.
+grows exponentially with the number of dimensions, so at most three are supported. An angle that the state holds as sine
+and cosine counts as one.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from policyforest.learning.improvement.rollouts import ModelRollouts
 from policyforest.learning.improvement.state_grid import StateGrid
 from policyforest.policy.policy import Policy
 
-# Axes and actions in all: more take too much memory.
+# The most axes and actions together: more would take too much memory.
 DIMENSIONS = 4
-# Improvements of the policy at most, and sweeps of its values after each; it ends when values change by less than this
-# part of their spread.
+# The most improvements of the policy, and sweeps of its values after each; the iteration ends when values change by
+# less than this part of their spread.
 IMPROVEMENTS, SWEEPS, SETTLED = 60, 30, 1e-3
 # Leaf sizes of the policies that are tried, as parts of the states.
 LEAF_SHARES = (0.01, 0.003, 0.001)
@@ -41,22 +41,22 @@ LEAF_SHARES = (0.01, 0.003, 0.001)
 ROWS = 200_000
 
 Step = Callable[[Floats, Floats, NDArray[np.uint32]], tuple[Floats, Floats, Floats]]
-"""From rows of states, actions and numbers of residuals to next states, what the steps earn and the chance that they
-do not end."""
+"""From rows of states, actions and numbers of residuals to the next states, the rewards and the chance that the episode
+continues."""
 
 
 @dataclass(frozen=True)
 class GridSize:
-    """How fine a grid is."""
+    """The size of a grid."""
 
     states: Mapping[int, int]
-    """Along each axis, by the number of axes"""
+    """Points along each axis, by the number of axes"""
     actions: Mapping[int, int]
-    """Along each dimension, by their number"""
+    """Actions along each dimension, by the number of dimensions"""
     noise: int
-    """Residuals of the model that stand for its noise"""
+    """Residuals of the model that represent its noise"""
     halvings: int
-    """The best action is searched between the tried ones, by halving their distance so often"""
+    """The best action is also searched between the tried ones, by halving their distance this many times"""
 
     def grid(self, model: DynamicsModel, beyond: float = 0.0) -> StateGrid | None:
         """The grid of a model's states; None where it would be too large."""
@@ -136,7 +136,7 @@ class GridPlanning:
 
     @one_blas_thread
     def fit(self, model: DynamicsModel, rollouts: ModelRollouts | None = None) -> Policy:
-        """The policy that does best in the model, of those regressed on the plan."""
+        """Of the policies regressed on the plan, the one that does best in the model."""
         shared = ModelRollouts(model, self.discount, self.n_members, self.n_jobs) if rollouts is None else rollouts
         plan = self.plan(model, shared)
         search = PolicySearch(self, model, shared, seed_number("random_state", self.random_state))
@@ -217,7 +217,7 @@ class _GridValues:
         return earned, np.concatenate(corners, axis=1), np.concatenate(shares, axis=1)
 
     def _between(self, values: Floats, actions: Floats, worth: Floats) -> Floats:
-        """Better actions between those that were tried, one dimension after the other."""
+        """Finds better actions between those that were tried, one dimension after the other."""
         low, high = self.box.T
         for halving, j in product(range(1, self.size.halvings + 1), range(len(self.apart))):
             for side in (-1.0, 1.0):
@@ -231,7 +231,7 @@ class _GridValues:
 
 
 def _quantiles(residuals: Floats, number: int) -> NDArray[np.intp]:
-    """Rows of residuals at evenly spaced quantiles along their main direction: few stand for all."""
+    """Rows of residuals at evenly spaced quantiles along their main direction: a few that represent all."""
     if len(residuals) <= number:
         return np.arange(len(residuals))
     spread = residuals.std(axis=0)

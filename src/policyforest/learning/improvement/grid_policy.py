@@ -19,7 +19,7 @@ from policyforest.learning.improvement.simulation import Simulation
 from policyforest.learning.improvement.trajectory_policy import TrajectoryPlan
 from policyforest.policy.policy import Policy
 
-# A part of the data's width that the grid goes beyond it.
+# The part of the data's width by which the grid extends beyond the data.
 BEYOND = 0.2
 LEAF_SHARES, TREES = (0.01, 0.003), 16
 
@@ -28,7 +28,7 @@ def grid_policy(simulations: Sequence[Simulation], starts: Floats, n_steps: int,
     """The policy of a plan in members of an ensemble, judged from rows of start states."""
     first = simulations[0]
     grid = COARSE.grid(first.model, BEYOND)
-    assert grid is not None, "the caller asks GridPlanning.fits"
+    assert grid is not None, "the caller checks GridPlanning.fits"
     plan = solved(grid, [_stepped(each) for each in simulations], COARSE, first.model, first.discount)
     tried = []
     for policy in _policies(first, plan, seed):

@@ -1,12 +1,12 @@
-"""Best trajectories in the learned model, many side by side: iterative LQR with bounded actions.
+"""Best trajectories in the learned model, many at a time: iterative LQR with bounded actions.
 
 Around a trajectory the model is linear and the reward quadratic, by differences over a part of the data's spread. With
 V quadratic at the end, backwards over the steps
 
     Q(z) = r(z) + gamma V(f(z)),   z = (s, a),   a = a_t + k_t + K_t (s - s_t) maximises it within the action box,
 
-and a run forwards with this law, for several lengths of k, gives the next trajectory. Those lengths are taken that earn
-more; where none does, the step is shortened (Levenberg and Marquardt). All arrays are in units of the data's spread.
+and a run forwards with this law, for several lengths of k, gives the next trajectory. A length is accepted if it earns
+more; if none does, the step is shortened (Levenberg and Marquardt). All arrays are in units of the data's spread.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SETTLED = 1e-4
 
 @dataclass(frozen=True)
 class ModelPaths:
-    """So many trajectories of T steps: (B, T, …)."""
+    """B trajectories of T steps: (B, T, …)."""
 
     states: Floats
     actions: Floats
@@ -49,7 +49,7 @@ class ModelPaths:
     """Chance that step t is reached: (B, T)"""
 
     def or_better(self, other: ModelPaths) -> ModelPaths:
-        """Of each pair the one that earns more."""
+        """Of each pair, the trajectory that earns more."""
         better = other.values > self.values
 
         def pick(new: Floats, old: Floats) -> Floats:
@@ -69,7 +69,7 @@ class _Expansion:
     """d s' / d (s, a): (B, T, n, n + m)"""
     gradient: Floats
     hessian: Floats
-    """Of the reward; negative semidefinite"""
+    """Second derivatives of the reward; negative semidefinite"""
     going: Floats
     """Chance that the step does not end: (B, T)"""
 
@@ -97,7 +97,7 @@ class TrajectorySearch:
         self.varied = [*self._varied_states(), *range(self.n, self.n + self.m)]
 
     def _varied_states(self) -> list[int]:
-        """State dimensions that a step depends on; the others are computed from these, or never change."""
+        """The state dimensions that a step depends on; the others are computed from these, or never change."""
         model = self.rollouts.model
         known = model.known_reward is not None or model.known_terminal is not None
         if known or model.end.kind != "never":
@@ -106,7 +106,7 @@ class TrajectorySearch:
         return sorted(d for d in read if d < self.n)
 
     def follow(self, starts: Floats, act: Callable[[Floats], Floats]) -> ModelPaths:
-        """What a policy does from these starts."""
+        """The trajectories of a policy from these starts."""
         b, n_steps = len(starts), self.n_steps
         states, actions, alive = np.empty((b, n_steps, self.n)), np.empty((b, n_steps, self.m)), np.empty((b, n_steps))
         values, weight, state = np.zeros(b), np.ones(b), starts

@@ -1,14 +1,14 @@
 """The linear-quadratic regulator of a system whose commands act late.
 
-A command that acts d steps late meets the state of then, not that of now. So the regulator is computed as if nothing
-were late, from each step's measurements and the command that acts in it, and is applied to what the model predicts for
-the time when the command acts, from the measurements and the pending commands (a Smith predictor):
+A command that acts d steps late acts on the state at that time, not on the present one. So the regulator is computed as
+if there were no delay, from each step's measurements and the command that acts in it, and is applied to what the model
+predicts for the time when the command acts, from the measurements and the pending commands (a Smith predictor):
 
     a_t = MARGIN (K E[s_{t+d} | s_t, pending commands] + k).
 
 Where the law goes, the prediction is nearly linear in the state: a linear function is fitted to it there, so that the
-law is one linear leaf. Only a regulator without delay is learned, whatever the delay. Laws whose gains of the pending
-commands are free, searched by rollouts in the model, follow the errors of the model and the chance of its noise.
+law is one linear leaf. Whatever the delay, only a regulator without delay is learned. Laws whose gains of the pending
+commands are free, searched by rollouts in the model, adapt to the errors of the model and to chance in its noise.
 (Pendulum of 6 kg, commands two steps late, ten seeds that settings were chosen on: searched laws lost 10% to the best
 law on average, these 3%.)
 """
@@ -26,25 +26,25 @@ from policyforest.learning.improvement.rollouts import ModelRollouts
 from policyforest.learning.improvement.simple_policies import make_policy, middle_action, one_leaf
 from policyforest.policy.policy import Policy
 
-# Gains are larger than the regulator's by this factor: it knows neither that its model is uncertain nor of falling,
-# and gains that are too low cost more than gains that are too high. (The same pendulum, twelve seeds that settings were
-# chosen on, mean return and worst: -718 and -1185 with a factor of 1.125, -695 and -875 with 1.16, -705 and -874 with
-# 1.2; the best possible is -653.) The search for a factor in the ensemble of models is no better than this one: its
-# members share the errors that matter.
+# Gains are larger than the regulator's by this factor: the regulator ignores both the uncertainty of its model and
+# falls, and gains that are too low cost more than gains that are too high. (The same pendulum, twelve seeds that
+# settings were chosen on, mean return and worst: -718 and -1185 with a factor of 1.125, -695 and -875 with 1.16, -705
+# and -874 with 1.2; the best possible is -653.) The search for a factor in the ensemble of models is no better than
+# this one: its members share the errors that matter.
 MARGIN = 1.16
-# With a history of measurements, gains amplify what the regulator does not know of either.
+# With a history of measurements, larger gains would also amplify errors that the regulator ignores.
 HIDDEN_MARGIN = 1.0
 # The regulator is the mean of those of so many replicates of the episodes, drawn with replacement: near gains that let
 # a system fall, the mean of several is safer than one. (Angle alone measured, nine seeds that settings were chosen on:
 # mean return -870 and worst -1266 without replicates, -830 and -1004 with them.)
 REPLICATES = 20
-# The prediction is fitted so often where the law goes, from this many starts in these members, with noise on actions of
-# this part of the action box.
+# The prediction is fitted this many times where the law goes, from this many starts in these members, with noise on the
+# actions of this part of the action box.
 ROUNDS, STARTS, MEMBERS, ACTION_NOISE = 2, 100, (0, 2), 0.03
 
 
 def late_regulator(rollouts: ModelRollouts, starts: Floats, n_steps: int, seed: int) -> Policy | None:
-    """The law as a policy of one linear leaf per action; None where the samples have no regulator."""
+    """The law as a policy of one linear leaf per action; None if there is no regulator for the samples."""
     model = rollouts.model
     data = model.transitions
     now, acting = _columns(data)
@@ -99,9 +99,9 @@ def _as_if_not_late(data: Transitions, now: list[int], acting: list[int]) -> Tra
 
 
 def _predicted(model: DynamicsModel, states: Floats) -> Floats:
-    """What is not pending, when a command acts that is given now: by the model, or by linear dynamics as the regulator
-    has them where part of the state is hidden. There residuals depend on each other, and what the model finds beyond
-    linear dynamics is mostly that."""
+    """The columns that are not pending commands, at the time when a command that is given now acts: predicted by the
+    model, or, if part of the state is hidden, by the linear dynamics of the regulator. In that case residuals depend on
+    each other, and most of what the model finds beyond linear dynamics comes from that."""
     data = model.transitions
     now, acting = _columns(data)
     if late_but_measured(data):
@@ -120,7 +120,8 @@ def _predicted(model: DynamicsModel, states: Floats) -> Floats:
 
 
 def _fitted(inputs: Floats, outputs: Floats) -> Floats:
-    """The linear function (slopes, offset) of rows of inputs that is nearest to rows of outputs: a row per output."""
+    """The linear function (slopes, offset) from rows of inputs to rows of outputs by least squares: a row per
+    output."""
     centre, scale = inputs.mean(axis=0), inputs.std(axis=0)
     scale = np.where(scale > 1e-9 * (1.0 + np.abs(centre)), scale, np.inf)
     slopes = np.linalg.lstsq((inputs - centre) / scale, outputs - outputs.mean(axis=0), rcond=1e-9)[0].T / scale

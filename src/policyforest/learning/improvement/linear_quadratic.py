@@ -23,7 +23,7 @@ FLATTEST = 1e-4
 
 
 def linear_quadratic_policy(data: Transitions, discount: float) -> Policy | None:
-    """The regulator as a policy of one linear leaf per action; None where the samples have none."""
+    """The regulator as a policy of one linear leaf per action; None if there is none for the samples."""
     living = ~data.terminals
     if not living.any():
         return None

@@ -1,9 +1,9 @@
 """The mean of several policies of forests, as one policy of forests.
 
-Candidates that the ensemble cannot tell apart err in different ways: a regulator by the curvature that it does not see,
-a Fitted Policy Forest by the noise of its Q function, a plan on a grid by the errors of the model that it makes use of.
-Their mean keeps what they agree on. Near the best policy the value is concave in the actions, so that the mean is worth
-more than a part of it that is picked blindly.
+Candidates that the ensemble cannot distinguish have different errors: a regulator ignores curvature, a Fitted Policy
+Forest has the noise of its Q function, and a plan on a grid exploits the errors of the model. Their mean keeps what
+they agree on. Near the best policy the value is concave in the actions, so that the mean is worth more than one of the
+candidates picked at random.
 """
 
 from __future__ import annotations

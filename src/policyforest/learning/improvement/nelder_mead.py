@@ -44,7 +44,7 @@ class _Simplex:
         self.points, self.values = self.points[order], self.values[order]
 
     def spread(self) -> tuple[float, float]:
-        """How far the points and the values are from the best."""
+        """The largest distances of the points and of the values from the best."""
         apart: Any = np.abs(self.points[1:] - self.points[0]).max()
         return float(apart), float(np.abs(self.values[0] - self.values[1:]).max())
 
@@ -79,7 +79,7 @@ class _Simplex:
 
 
 def minimise(function: Callable[[Floats], float], simplex: Floats, *, most_calls: int, tolerance: float) -> Floats:
-    """The best point found with at most so many calls, from the n + 1 rows of `simplex`.
+    """The best point found with a limited number of calls, from the n + 1 rows of `simplex`.
 
     It ends earlier where all values are equal and all points within `tolerance` of the best."""
     search = _Simplex(function, simplex, most_calls)

@@ -1,4 +1,5 @@
-"""What searches for better policies in a learned model share: where policies are judged, and when one is taken."""
+"""What all searches for better policies in a learned model share: where policies are judged, and when one is
+accepted."""
 
 from __future__ import annotations
 
@@ -18,22 +19,22 @@ from policyforest.learning.improvement.rollouts import ModelRollouts
 from policyforest.learning.improvement.simple_policies import linear_policy, make_policy
 from policyforest.policy.policy import Policy
 
-# Rollouts last as long as a reward matters, within these limits; policies are judged over twice that.
+# Rollouts last as long as a reward matters, within these limits; policies are judged over twice as many steps.
 SHORTEST, LONGEST = 15, 100
 JUDGED = 200
-# Gains below this part of the spread of rewards, summed up, are what the ridge of the model moved.
+# Gains below this part of the spread of summed rewards come from the ridge of the model.
 NEGLIGIBLE = 1e-6
 
 
 @dataclass(frozen=True)
 class ImprovementRound:
-    """What one round did."""
+    """The results of one round of an improvement."""
 
     round: int
     gain: float
     """Mean gain of the actions that were found, over the states of the round"""
     leaf_share: float | None
-    """Of the policy that did best; None: one linear function"""
+    """The share of the states in a leaf of the best policy; None: one linear function"""
     value: float
     """Mean value of the policy that is kept, over members and judged states"""
     taken: bool
@@ -90,8 +91,8 @@ class PolicySearch:
         return self.starts[self.rng.integers(len(self.starts), size=number)]
 
     def judged_states(self, policy: Any) -> Floats:
-        """A third of them where episodes begin, a third where the policy goes from there, a third near the data: few
-        episodes begin at states that say little of others."""
+        """A third of them where episodes begin, a third where the policy goes from there, a third near the data,
+        because episodes begin at few states, which are not typical of others."""
         passed = [
             self.rollouts.visited(
                 policy, self.draw_starts(40), n_steps=2 * self.how.n_steps, seed=self.seed + 5 + b, member=b,
@@ -140,7 +141,7 @@ class PolicySearch:
 
 @dataclass(frozen=True)
 class ModelImprovement:
-    """What improvements of a policy in a learned model share: settings, and how they are called."""
+    """What all improvements of a policy in a learned model share: their settings and their methods."""
 
     discount: float = 0.98
     n_rounds: int = 6
@@ -151,23 +152,23 @@ class ModelImprovement:
     callback: Callable[[ImprovementRound], None] | None = field(default=None, repr=False, metadata=HOW)
 
     search: ClassVar[type[PolicySearch]]
-    """What one run is"""
+    """The class of one run"""
 
     def __post_init__(self) -> None:
         real_number("discount", self.discount, at_least=0.0, below=1.0)
         for each in fields(self):
             value = getattr(self, each.name)
-            left_open = value is None and each.default is None  # for the search to choose
+            left_open = value is None and each.default is None  # chosen by the search
             if each.name.startswith("n_") and each.name != "n_jobs" and not left_open:
                 whole_number(each.name, value, at_least=1)
 
     @property
     def n_steps(self) -> int:
-        """T, the steps over which a reward matters; policies are judged over twice that."""
+        """T, the number of steps over which a reward matters; policies are judged over twice as many."""
         return rollout_steps(self.discount)
 
     def fit(self, model: DynamicsModel, policy: Any) -> Policy:
-        """The improved policy, or the given one where nothing better was found."""
+        """The improved policy, or the given one if nothing better was found."""
         return self.improve(model, policy).policy
 
     @one_blas_thread
@@ -179,7 +180,7 @@ class ModelImprovement:
 
 
 def check_start(model: DynamicsModel, policy: Any) -> None:
-    """Refuses what cannot be improved."""
+    """Refuses a model or a policy that cannot be used."""
     if not isinstance(model, DynamicsModel):
         raise TypeError(f"model: is {model!r}, must be a DynamicsModel, which DynamicsForest.fit returns")
     if not callable(getattr(policy, "act_batch", None)):
@@ -188,12 +189,12 @@ def check_start(model: DynamicsModel, policy: Any) -> None:
 
 
 def better(gains: Floats, t: float) -> bool:
-    """Whether gains (members, states) are positive for every member, and in the mean by `t` standard errors."""
+    """Whether gains (members, states) are positive for every member, and on average above `t` standard errors."""
     return bool(gains.mean(axis=1).min() > 0 and gains.mean() > t * gains.std() / np.sqrt(gains.size))
 
 
 def certainly_better(gains: Floats) -> bool:
-    """Whether gains (members, states) are positive for every member, and in the mean by two standard errors and by more
-    than they differ between members: what members agree on may still be an error that they share."""
+    """Whether gains (members, states) are positive for every member, and on average above two standard errors and above
+    their spread between members, because members may share errors."""
     by_member = gains.mean(axis=1)
     return better(gains, 2.0) and bool(gains.mean() > by_member.std(ddof=min(1, len(by_member) - 1)))

@@ -5,9 +5,9 @@ being a rollout that takes it and follows the policy afterwards,
 
     Q(s, a) = mean over members of  r(s, a) + gamma r_1 + … + gamma^(T-1) r_(T-1);
 
-keep the best, look closer around it, and regress policies of several leaf sizes on (state, best action), weighted by
-how much the action matters there. A policy is taken only if it is better on every member of the ensemble. This needs no
-Q function and no arg max over a forest, and works for any number of actions.
+keep the best, search more finely around it, and regress policies of several leaf sizes on (state, best action),
+weighted by how much the action matters there. A policy is taken only if it is better on every member of the ensemble.
+This needs no Q function and no arg max over a forest, and works for any number of actions.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LEAF_SHARES = (None, 0.3, 0.1, 0.03, 0.01)
 CANDIDATES, ROUNDS, CLOSER = 6, 3, 0.4
 VISITED = 0.7
 ACTION_NOISE = 0.03
-# States of so many rounds are regressed on together.
+# The regression uses the states of this many rounds together.
 REMEMBERED = 3
 PATIENCE = 1
 
@@ -114,7 +114,7 @@ class _RolloutRounds(PolicySearch):
         streams = np.tile(np.arange(n, dtype=np.uint32), k)
         rows, firsts = np.tile(states, (k, 1)), actions.reshape(k * n, -1)
         total = np.zeros(k * n)
-        # Two members per round, others in the next: what one of them gets wrong does not last.
+        # Two members per round, different ones in the next, so that the errors of one member do not persist.
         members = [(2 * number + b) % self.how.n_members for b in range(min(2, self.how.n_members))]
         for b in members:
             total += self.rollouts.values(

@@ -21,13 +21,13 @@ from policyforest.learning.dynamics.dynamics_model import DynamicsModel
 from policyforest.learning.dynamics.edge import Edge
 
 Streams = NDArray[np.uint32]
-# A rollout whose chance to be still alive is below this has ended; the core has the same number.
+# A rollout has ended when the probability that it continues is below this; the core has the same number.
 ALIVE = 0.02
 
 
 @dataclass(frozen=True)
 class ModelRollouts:
-    """What policies are worth in the members of an ensemble."""
+    """The values of policies in the members of an ensemble."""
 
     model: DynamicsModel
     discount: float
@@ -92,7 +92,7 @@ class ModelRollouts:
         self, policy: Any, states: Floats, n_steps: int, seed: int, member: int, first_actions: Floats | None,
         streams: Streams, action_noise: float,
     ) -> tuple[Floats, Floats, Streams]:  # fmt: skip
-        """The same steps for policies and functions that are not the core's."""
+        """The same steps in Python, for policies and functions that the core cannot run."""
         native, box = self.member(member), bounds(self.model.transitions.action_space)
         draws = _core.residual_draws(seed, streams, n_steps, len(self.model.residuals))
         noise = self._action_noise(seed, streams, n_steps, action_noise)
@@ -121,7 +121,7 @@ class ModelRollouts:
         return values, visited, alive
 
     def _action_noise(self, seed: int, streams: Streams, n_steps: int, size: float) -> Floats | None:
-        """What the core would add to the policy's actions (rows, steps, dimensions)."""
+        """The noise that the core would add to the policy's actions (rows, steps, dimensions)."""
         if size == 0.0:
             return None
         low, high = bounds(self.model.transitions.action_space).T
@@ -145,7 +145,7 @@ class ModelRollouts:
             rewards = known_rewards(known_reward, states, actions, ahead)
         if known_reward is not None or self.model.end.kind == "never":
             paid = rewards
-        # The rule of the core for steps that leave the data; a known reward may be worse still.
+        # The rule of the core for steps that leave the data; a known reward may be even lower.
         gone = left & (chance < 0.5) & self._edge.ends
         worst = paid if known_reward is not None else np.inf
         paid = np.where(gone, np.minimum(worst, self._edge.value), paid)

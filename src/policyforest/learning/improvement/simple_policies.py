@@ -11,7 +11,7 @@ from policyforest.forest.forest import Forest
 from policyforest.policy.policy import Policy
 from policyforest.policy.policy_info import PolicyInfo
 
-# Of the ridge of a global linear policy, as a part of the samples' weight.
+# The ridge of a global linear policy, as a part of the samples' weight.
 RIDGE = 1e-6
 
 
@@ -58,6 +58,6 @@ def make_policy(data: Transitions, forests: list[Forest], method: str) -> Policy
 
 
 def middle_action(data: Transitions) -> Floats:
-    """Zero where the action box has it, else its middle."""
+    """Zero if the action box contains it, else the middle of the box."""
     box = bounds(data.action_space)
     return np.asarray(np.where((box[:, 0] <= 0) & (box[:, 1] >= 0), 0.0, box.mean(axis=1)))

@@ -186,8 +186,10 @@ class Simulation:
     def _beyond(self, ahead: Floats) -> Floats:
         """What a step beyond the data costs, or is worth to a plan that explores."""
         low, high = self.edge.box.T
-        outside = np.maximum(np.maximum(low - ahead, ahead - high), 0.0) / self._width
-        charged = np.asarray(-self.leaving * self.reward_scale * (outside**2).sum(axis=1))
+        charged, rows = np.zeros(len(ahead)), np.flatnonzero(~((ahead >= low) & (ahead <= high)).all(axis=1))
+        if len(rows) > 0:
+            outside = np.maximum(np.maximum(low - ahead[rows], ahead[rows] - high), 0.0) / self._width
+            charged[rows] = -self.leaving * self.reward_scale * (outside**2).sum(axis=1)
         return charged if self.novelty == 0.0 else charged + self.novelty * self._new(ahead)
 
     def _new(self, states: Floats) -> Floats:

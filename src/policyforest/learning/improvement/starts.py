@@ -18,7 +18,7 @@ CORNERS, TRIED, STARTS = 4, 16, 60
 
 
 def best_constant(rollouts: ModelRollouts, starts: Floats, n_steps: int, seed: int) -> Policy:
-    """The constant action that earns most in the model; zero if none is better than it on every member."""
+    """The constant action that earns most in the model; `middle_action` if none is better than it on every member."""
     data = rollouts.model.transitions
     rng = np.random.default_rng([seed, 31])
     states = starts[rng.integers(len(starts), size=STARTS)]

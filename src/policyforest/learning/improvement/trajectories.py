@@ -31,6 +31,8 @@ GROWN_FROM, GROWN_BY = 1 / 3, 1 / 9
 DIFFERENCE = 0.02
 # Where most of an expansion are pairs of dimensions, the curvature of the rewards is computed once for so many rounds.
 CURVATURE = 2
+# So many steps are expanded at once: the points near them stay in the processor's cache.
+AT_ONCE = 256
 LARGE_STEPS, SMALL_STEPS = np.array([1.0, 0.5]), np.array([0.2, 0.06])
 EASIER, HARDER, FIRST_DAMPING, MOST_DAMPING = 1 / 3, 5.0, 1e-2, 1e6
 FLATTEST = 1e-8
@@ -172,7 +174,7 @@ class Trajectories:
         d = self.states.shape[2]
         low, high = simulation.action_box.T
         size = np.concatenate([DIFFERENCE * simulation.spread, DIFFERENCE * (high - low)])
-        around = _expanded(
+        around = _expanded_in_parts(
             simulation, self.states[:, :-1].reshape(n * n_steps, d), self.actions.reshape(n * n_steps, m), size, known
         )
         slopes, gradient, curvature = (part.reshape(n, n_steps, *part.shape[1:]) for part in around)
@@ -187,6 +189,21 @@ class Trajectories:
 def _many(width: int) -> bool:
     """Whether pairs of dimensions are most of the points that an expansion needs."""
     return width * (width - 1) // 2 > 2 * width
+
+
+def _expanded_in_parts(
+    simulation: Simulation, states: Floats, actions: Floats, size: Floats, known: Floats | None
+) -> tuple[Floats, Floats, Floats]:
+    """`_expanded` of `AT_ONCE` rows at a time."""
+    parts = [
+        _expanded(
+            simulation, states[i : i + AT_ONCE], actions[i : i + AT_ONCE], size,
+            None if known is None else known[i : i + AT_ONCE],
+        )
+        for i in range(0, len(states), AT_ONCE)
+    ]  # fmt: skip
+    slopes, gradient, curvature = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return slopes, gradient, curvature
 
 
 def _expanded(

@@ -3,10 +3,10 @@
 Repeat: from states where episodes begin, that the policy visits and that are near the data, follow the policy in a
 member of the ensemble and improve these trajectories as a whole (`iterated_lqr`); regress policies of several leaf
 sizes on all their states and actions so far, and on states next to them with the actions of the trajectories' own
-feedback law, weighted by how much each action matters. A trajectory is optimised over all of its steps at once, so that
-a few rounds do what one-step improvements take many for. It needs rewards that change with the state or the action, and
-ignores noise: where noise costs the policy more than trajectories gain, nothing is done, and rollouts improve the
-policy (`rollout_improvement`).
+feedback law, weighted by how much each action matters. A trajectory is optimised over all of its steps at once, so a
+few rounds achieve what takes many rounds of one-step improvements. It needs rewards that change with the state or the
+action, and ignores noise: if noise costs the policy more than trajectories gain, nothing is changed, and rollouts
+improve the policy instead (`rollout_improvement`).
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from policyforest.policy.policy import Policy
 # A round has as many trajectories as an iteration over them takes model steps, within limits.
 MODEL_STEPS, FEWEST, MOST = 80_000, 50, 150
 # Iterations of the first round, and of later ones: those begin at a policy that was regressed on such trajectories, and
-# what is near to it can be learned.
+# only small changes of it can be learned.
 ITERATIONS, LATER_ITERATIONS = 12, 6
 # Weights of labels: equal ones to this part, the rest by curvature up to this quantile.
 EVEN, CURVED = 0.2, 0.95
 # Leaf sizes of the policies that are tried first, as parts of the states; None: one linear function of the state.
 LEAF_SHARES = (None, 0.1, 0.03, 0.01, 0.003)
-# The last part of a trajectory, which sees too short a future, is left out.
+# The last part of a trajectory is left out, because too little of the future follows it.
 LABELLED = 0.6
 ACTION_NOISE = 0.03
 # States next to a trajectory are so far from it, in parts of the data's spread: one for each of its states. (A second
@@ -80,7 +80,7 @@ class _TrajectoryRounds(PolicySearch):
         return self.result(start, policy, tuple(history))
 
     def _cost_of_noise(self, policy: Any, value: Floats) -> float:
-        """How much less the policy earns with the noise of the model than without it."""
+        """The value that the policy loses by the noise of the model."""
         noisy, self.rollouts = self.rollouts, replace(self.rollouts, noisy=False)
         cost = float(np.mean(self.judge(policy, 7) - value))
         self.rollouts = noisy
@@ -127,7 +127,7 @@ class _TrajectoryRounds(PolicySearch):
 
     def _labels(self, found: ModelPaths, scale: Floats) -> list[tuple[Floats, Floats, Floats]]:
         """States, actions and weights of the trajectories, and of states next to them. Those of trajectories that end
-        are left out where most go on: nothing is to be learned from a fall that no action prevents."""
+        are left out where most go on: nothing can be learned from a fall that no action prevents."""
         n = int(LABELLED * self.length)
         lasts = found.alive[:, -1] > 0.5
         lasts = lasts if lasts.mean() >= 0.3 else np.ones(len(lasts), dtype=bool)
