@@ -11,7 +11,7 @@ from launch_ros.parameter_descriptions import ParameterValue
 
 ARGUMENTS = {
     "policy": (None, "The policy, a .pforest file"),
-    "config": (None, "What the robot's topics and joints mean, a TOML file"),
+    "config": (None, "The configuration of the robot's topics and joints, a TOML file"),
     "namespace": ("", "Namespace of the node and of its relative topics"),
     "use_sim_time": ("false", "Whether to take the time from /clock"),
 }

@@ -110,7 +110,7 @@ def test_tables_say_when_cells_were_computed_and_read_no_other_cells(tmp_path, m
     (tmp_path / "others.jsonl").write_text("[]")
     result_tables.write_tables(tmp_path, "quick")
     today = json.loads(small().file(tmp_path).read_text().splitlines()[0])["date"]
-    assert f"They were computed {today} to {today} on " in (tmp_path / "results.md").read_text()
+    assert f"The cells were computed from {today} to {today} on " in (tmp_path / "results.md").read_text()
 
 
 def test_cells_that_run_alone_are_not_expected_at_the_pace_of_the_others(tmp_path):

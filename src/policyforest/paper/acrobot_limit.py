@@ -1,9 +1,9 @@
 """The limit of the acrobot: the fewest steps to its goal that a search over cells of states finds.
 
-Every step tries three torques from every state that is kept. Of the states in one cell of a grid, and of a state and
-its mirror image, one is kept; of all cells those with the most energy, since the goal needs it. The states themselves
-are exact, so the torques can be played in the environment from the hanging links at rest: what they reach is a bound
-from below on the optimum. A grid that is finer by 30%, with 150,000 states, needs as many steps.
+Every step tries three torques from every state that is kept. One state is kept per cell of a grid, and one of a state
+and its mirror image; of all cells, those with the most energy are kept, because the goal requires it. The states
+themselves are exact, so the torques can be played in the environment from the hanging links at rest: what they reach is
+a bound from below on the optimum. A grid that is finer by 30%, with 150,000 states, needs as many steps.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ MOST_STEPS = 500
 
 @dataclass(frozen=True)
 class Front:
-    """The states that are kept after a step, and how each came about: its parent's place in the front before, the
-    torque, and whether it is the mirror image of what that led to."""
+    """The states that are kept after a step, and the origin of each: the place of its parent in the previous front, the
+    torque, and whether it is the mirror image of the resulting state."""
 
     states: Floats
     parents: NDArray[np.int64]
@@ -49,7 +49,7 @@ def energy(states: Floats) -> Floats:
 
 
 def best_torques(cell: Floats = CELL, kept: int = KEPT, most_steps: int = MOST_STEPS) -> Floats:
-    """The torques of the shortest way to the goal that was found."""
+    """The torques of the shortest path to the goal that was found."""
     none = np.zeros(1)
     fronts = [Front(np.zeros((1, 4)), none.astype(int), none, none.astype(bool))]
     for _ in range(most_steps):
@@ -61,7 +61,7 @@ def best_torques(cell: Floats = CELL, kept: int = KEPT, most_steps: int = MOST_S
 
 
 def _ahead(front: Front, cell: Floats, kept: int) -> tuple[Front, int | None]:
-    """The next front; and where the goal is in it, once it is reached."""
+    """The next front, and the place of the goal in it once the goal is reached."""
     parents = np.repeat(np.arange(len(front.states)), len(TORQUES))
     torques = np.tile(TORQUES, len(front.states))
     system: Any = _core.Acrobot()

@@ -50,7 +50,7 @@ def step(angles: Floats, speeds: Floats, torques: Floats) -> tuple[Floats, Float
 
 @dataclass(frozen=True, eq=False)
 class AngleGrid:
-    """Dynamic programming on a grid of so many angles and speeds, with so many torques."""
+    """Dynamic programming on a grid of angles and speeds, with a grid of torques."""
 
     n_angles: int = 401
     n_speeds: int = 321
@@ -74,7 +74,7 @@ class AngleGrid:
         return found
 
     def _places(self, angles: Floats, speeds: Floats) -> tuple[Any, Floats, Floats]:
-        """The point below and left of each state, and how far it is on the way to the next ones."""
+        """The grid point below and left of each state, and the fractions of the distance to the next points."""
         x = (angles + math.pi) / (2 * math.pi) * (self.n_angles - 1)
         y = (speeds + MAX_SPEED) / (2 * MAX_SPEED) * (self.n_speeds - 1)
         i = np.clip(x.astype(np.int64), 0, self.n_angles - 2)
@@ -107,5 +107,5 @@ class AngleGrid:
 
 
 def limit(episodes: int, seed: int, grid: AngleGrid | None = None) -> Evaluation:
-    """What dynamic programming reaches, on the episodes that policies with this seed are judged by."""
+    """The returns of dynamic programming, on the episodes that policies with this seed are judged by."""
     return evaluate(grid or AngleGrid(), AnglePendulum(), episodes=episodes, seed=seed)

@@ -1,4 +1,4 @@
-"""What each figure shows, and what its bars are: for the captions of the report."""
+"""The content of each figure and the meaning of its bars, for the captions of the report."""
 
 CURVE = (
     "Mean return over policies, each learned from its own samples: with the paper's settings, and (black) with our "

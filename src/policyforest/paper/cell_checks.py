@@ -1,4 +1,5 @@
-"""Checks of stored cells: whoever wrote them, only what a study would have written is read."""
+"""Checks of stored cells: only content that a study could have written is read, because any program may have written
+the files."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ CellResult = Mapping[str, Any]
 
 LARGEST = 1e100
 """Numbers beyond it would overflow in sums and squares"""
-# What a cell of each kind holds for each of its methods; and what it holds besides.
+# The content of a cell of each kind for each of its methods, and its other content.
 METHOD_KEYS = {
     "returns": ("return", "steps"),
     "times": ("action_us", "q_seconds", "policy_seconds"),
@@ -34,16 +35,16 @@ KEYS: dict[str, dict[str, type | tuple[type, ...]]] = {
     },
 }
 LISTS = ("returns", "training_returns")
-"""What a trial that explores keeps of its policies and of its episodes"""
+"""The entries of an exploring trial for its policies and for its episodes"""
 HEADING: dict[str, type | tuple[type, ...]] = {"version": str, "machine": str, "date": str, "cpu_seconds": NUMBER}
-"""What a cell says of how it was computed; the oldest ones lack some of it"""
+"""The entries of a cell about its computation; the oldest cells lack some of them"""
 LIMITED = (*PROBLEMS, "Pendulum-v1")
 """Problems that have a limit"""
 REWARDED = ("car-on-the-hill", "cart-pole-swing-up")
 """Problems whose returns are not costs: they can be 0 and above"""
 CURVE_KEYS = ("steps", "return", "train_seconds")
 PLAN_KEYS = ("cpu_seconds", "peak_mb")
-"""What the row "planned" of a plan holds besides its return"""
+"""The entries of the row "planned" of a plan besides its return"""
 
 
 def cell_seed(content: Any, study: str) -> int:
@@ -56,7 +57,8 @@ def cell_seed(content: Any, study: str) -> int:
 
 
 def check_cell(content: Mapping[str, Any], kind: str, methods: tuple[str, ...]) -> None:
-    """`ValueError` names what a stored cell lacks that a study of this kind, with these methods, would have written."""
+    """Raises a `ValueError` if a stored cell lacks anything that a study of this kind, with these methods, would have
+    written."""
     for name, type_ in HEADING.items():
         _require(name not in content or _is(content[name], type_), f"its {name!r} is of another type")
     result = content.get("result")

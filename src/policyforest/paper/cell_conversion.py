@@ -17,7 +17,7 @@ from policyforest.paper.studies import Study
 
 CELL_NAME = re.compile(r"\d{4,}\.json")
 LEFT_BEHIND = re.compile(r"\.\d{4,}\.json\.[0-9a-f]{8}")
-"""What a writer leaves that was killed before it could rename its file"""
+"""The file that remains if a writer is killed before it can rename it"""
 SCALES = ("quick", "paper")
 
 
@@ -31,7 +31,7 @@ def convert_old_layout(out: Path, studies: Iterable[Study]) -> int:
     if not folders:
         return 0
     for folder in folders:
-        if folder.is_symlink():  # The cells may be another folder's too: what is there must not be deleted.
+        if folder.is_symlink():  # it may lead to the cells of another folder, which must not be deleted
             raise ValueError(f"{folder}: is a symbolic link, must be replaced by the folder before it is converted")
     with locked(out):
         files = {folder: sorted(folder.iterdir()) for folder in folders}

@@ -1,4 +1,4 @@
-"""Trajectories of a true system from states that are certified on a learned model."""
+"""Trajectories of the true system from states that are certified on a learned model."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def simulate(
 
 
 def _after(system: NativeSystem, states: Floats, actions: Floats, noise: Floats) -> Floats:
-    """The states after a control step; pendulums have a quicker way."""
+    """The states after a control step; pendulums have a faster method."""
     if isinstance(system, _core.InvertedPendulum):
         return system.step_rows(states, actions, noise)
     return system.step_many(states, actions, noise)[0]

@@ -1,7 +1,7 @@
-"""Changed certificate files: what the checker says to them.
+"""Changed certificate files, and the answers of the checker.
 
 Two kinds. In the first, a number or a text of the file is changed, and nothing else: digests must notice. In the
-second, a number is changed and the file is sealed again with right digests. The change may leave the proof whole (a
+second, a number is changed and the file is sealed again with right digests. The change may leave the proof valid (a
 successor that is larger and still covered), so a plain test with no code of the checker looks for a gap first: a
 simulated state that goes further than its cell's successor, or a successor that cells do not cover. Where it finds one,
 the checker must reject.
@@ -43,7 +43,7 @@ def small_car() -> tuple[Policy, Certificate]:
 
 
 def changed_files(whole: bytes, rng: np.random.Generator) -> Iterator[bytes]:
-    """Copies of a file with one changed byte each; what leaves all numbers and texts as they were is left out."""
+    """Copies of a file with one changed byte each; changes that leave all numbers and texts unchanged are left out."""
     length = 8 + int.from_bytes(whole[:8], "little")
     known = json.loads(whole[8:length])
     while True:

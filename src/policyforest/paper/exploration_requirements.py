@@ -1,4 +1,4 @@
-"""What learning from scratch must reach on each problem, and what it aims at."""
+"""The required and the desired results of learning from scratch on each problem."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class RunRequirement:
     bound: float
     share: float = 1.0
     of_limit: bool = False
-    """The bound is a part of the limit's size by which values may be worse than it"""
+    """Whether the bound is the part of the limit's size by which values may be worse than the limit"""
     task: Literal["explore", "plan"] = "explore"
-    """What takes the seconds"""
+    """The task that takes the seconds"""
 
     def text(self) -> str:
         if self.statistic == "seconds":
@@ -53,10 +53,10 @@ class RunLine:
     study: str
     requirements: tuple[RunRequirement, ...]
     aim: bool = False
-    """Whether it is aimed at, and not required"""
+    """Whether it is only desired, and not required"""
     value: Literal["return", "balanced"] = "return"
     known: str = "nothing"
-    """What the agent is told besides the samples"""
+    """The information that the agent has besides the samples"""
     part: Literal["explored", "earlier"] = "explored"
     """Which part of a cell: the end of a run, or what it had earlier"""
     learner: str = "ours"
@@ -82,7 +82,7 @@ NEAR_LIMIT = (RunRequirement("share", 0.05, 0.9, of_limit=True),)
 
 
 def _rivals() -> list[RunLine]:
-    """Lines of learners that are only compared with."""
+    """Lines of learners that are shown only for comparison."""
     made = []
     for name, problem, _, stops, _ in TASKS:
         for algorithm in ALGORITHMS:

@@ -1,4 +1,4 @@
-"""SAC and TD3 of Stable-Baselines3 at the steps that our agent explores with: what a cell of each study computes.
+"""SAC and TD3 of Stable-Baselines3 with the same number of steps as our agent: the computation of a cell of each study.
 
 They have the library's defaults, the discount of our runs and one thread, learn the reward as part of their values, and
 need torch (the extra "compare"). Budgets in episodes are budgets of as many whole episodes' steps. Neither can be told
@@ -35,7 +35,7 @@ SECONDS_PER_STEP = 0.025
 def train_and_evaluate(
     seed: int, *, algorithm: str, problem: str, discount: float, stops: tuple[int, int], episodes: int
 ) -> dict[str, Any]:
-    """A cell: one run, and what its policy without exploration is worth at each stop."""
+    """A cell: one run, and the return of its policy without exploration at each stop."""
     sb3, torch = import_extra("stable_baselines3", "compare"), import_extra("torch", "compare")
     torch.set_num_threads(1)
     env = gym.make(named_problem(problem).id)

@@ -1,4 +1,4 @@
-"""What the exhibits read: the finished cells of one folder at one scale."""
+"""The input of the exhibits: the finished cells of one folder at one scale."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Cells:
     _read: dict[str, dict[int, CellResult]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def by_seed(self, study: str) -> dict[int, CellResult]:
-        """The results of a study under their seeds, read once. What needs an extra to be computed and is not there at
-        the scale "quick" is shown as it is stored at the scale "paper"."""
+        """The results of a study under their seeds, read once. If a study needs an extra and has no cells at the scale
+        "quick", its cells at the scale "paper" are shown."""
         if study not in self._read:
             found = STUDIES[study].by_seed(self.out, self.scale)
             if not found and STUDIES[study].extra is not None:
@@ -36,7 +36,8 @@ class Cells:
         return list(self.by_seed(study).values())
 
     def rows(self, study: str, method: str) -> dict[int, Any]:
-        """What a study has of one method, by seed. Online, methods are "mean", "worst" and "chosen" of n policies."""
+        """The results of one method of a study, by seed. Online, methods are "mean", "worst" and "chosen" of n
+        policies."""
         found = {}
         for seed, result in self.by_seed(study).items():
             for key, row in result.items():
@@ -60,7 +61,7 @@ class Cells:
         return np.concatenate([np.array(trial) for trial in trials]) if trials else np.empty(0)
 
     def limit(self, problem: str, key: str = "return") -> float | None:
-        """What dynamic programming reaches; None while it is not computed."""
+        """The return that dynamic programming reaches; None if it is not computed yet."""
         found = [result[key] for result in self.results("limits") if result["problem"] == problem]
         return float(found[0]) if found else None
 

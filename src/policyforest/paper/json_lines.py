@@ -41,10 +41,10 @@ def _finite(text: str) -> float:
 
 
 def read_objects(file: Path, key: Callable[[Any], K], what: str) -> dict[K, StoredObject]:
-    """The objects of a file by their keys, in the file's order; none where there is no file.
+    """The objects of a file by their keys, in the order of the file; none if there is no file.
 
-    `key` raises `ValueError` for an object that does not belong there. The error then names the file and the line, and
-    says `what` is wrong."""
+    `key` raises `ValueError` for an object that does not belong there. The error then names the file, the line and the
+    mistake, `what`."""
     found: dict[K, StoredObject] = {}
     lines = file.read_bytes().split(b"\n") if file.exists() else [b""]
     if lines[-1] == b"":
@@ -76,7 +76,7 @@ def as_lines(objects: dict[K, StoredObject]) -> str:
 def write_lines(file: Path, text: str) -> None:
     """Replaces the file by one with this text; call it under the folder's lock."""
     for left_behind in file.parent.glob(f".{file.name}.*"):
-        left_behind.unlink()  # Of a writer that was killed: one that runs would hold the lock.
+        left_behind.unlink()  # Left by a writer that was killed, because a running one would hold the lock.
     with replacing(file) as beside:
         beside.write_text(text, encoding="utf-8")
     flush(file.parent)

@@ -1,4 +1,4 @@
-"""Random linear-quadratic systems: the only problems of any size whose optimum is known.
+"""Random linear-quadratic systems, whose optimum is known for any number of dimensions.
 
     s' = A s + B a,    r = -(s'Q s + a'R a),    Q = I,    R = 0.1 I
 
@@ -76,7 +76,7 @@ class LinearQuadratic:
 
     @cached_property
     def action_space(self) -> Box:
-        """Too large to bind at the optimum."""
+        """The action box, which is so large that it does not restrict the optimum."""
         most = ROOM * self.largest_optimal_actions
         return Box(-most, most, dtype=np.float64)
 
@@ -119,5 +119,5 @@ class LinearQuadratic:
         return -states @ self.gain.T
 
     def nothing(self, states: Floats) -> Floats:
-        """The control law that does nothing."""
+        """The control law that always returns zero."""
         return np.zeros((len(states), self.m))

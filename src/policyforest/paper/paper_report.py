@@ -35,7 +35,7 @@ PORTRAITS = {
 
 
 def write(cells: Cells, path: Path, made: dict[str, str]) -> Path:
-    """Writes the report of all cells in a folder; `made` says by what and when."""
+    """Writes the report of all cells in a folder; `made` gives the software, the machine and the date."""
     found = verdicts(cells)
     blocks = [
         _head(cells, made),
@@ -56,11 +56,11 @@ def write(cells: Cells, path: Path, made: dict[str, str]) -> Path:
 
 def _head(cells: Cells, made: dict[str, str]) -> str:
     words = ", ".join(f"{name} {value}" for name, value in made.items())
-    scale = "A few seeds each: what it looks like, not how it ends. " if cells.scale == "quick" else ""
+    scale = "Only a few seeds per study: a preview, not the final results. " if cells.scale == "quick" else ""
     return (
         f"<header><h1>{escape(TITLE)}</h1><p>L. Hofer and H. Gimbert, <i>Online Reinforcement Learning for Real-Time "
         f"Exploration in Continuous State and Action Markov Decision Processes</i>. {scale}{escape(words)}.</p>"
-        '<nav><a href="#policies">policies that move</a></nav></header>'
+        '<nav><a href="#policies">animated policies</a></nav></header>'
     )
 
 
@@ -72,8 +72,9 @@ def _summary(cells: Cells) -> str:
     )
     caption = (
         "Mean return over independently learned policies (online: over trials, each with ten policies), undiscounted; "
-        "for the car, steps to the top. The limit is dynamic programming with the true equations. The verdict says "
-        "whether the paper's number lies in our interval, or on which side of it ours is."
+        "for the car, steps to the top. The limit is computed by dynamic programming with the true equations. The "
+        "verdict shows whether the paper's number lies in our interval or, if not, whether our number is better or "
+        "worse."
     )
     why = "".join(page.paragraph(f"Worse than the paper: {reason}") for reason in report_summary.reasons(cells))
     return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{why}"

@@ -1,4 +1,4 @@
-"""What planning with a learned model must reach on each problem, and the limits that it is compared with."""
+"""The required results of planning with a learned model on each problem, and the limits for comparison."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _stored_limit(problem: str, key: str = "return") -> Callable[[Cells], float 
 
 
 def pendulum_limit(cells: Cells) -> float | None:
-    """What dynamic programming reaches on the evaluation episodes of Pendulum-v1."""
+    """The returns of dynamic programming on the evaluation episodes of Pendulum-v1."""
     found = cells.results("planning-pendulum-v1-limit")
     return float(found[0]["return"]) if found else None
 

@@ -2,9 +2,9 @@
 
     the mean is <!-- quote: swing-up-mre mean .1f -->-57.2<!-- end -->
 
-names a study, what of it, and the format. A comment is not shown; `policyforest.paper.readme` rewrites what is
-between the two, and a test compares. What can be quoted: a method (the mean of its cells), a number that a cell
-holds, or one of `WHAT`; "p against STUDY" is the permutation test of the means of two studies' trials.
+names a study, a result of it, and the format. A comment is not shown; `policyforest.paper.readme` rewrites the text
+between the two, and a test compares it. A quote can name a method (the mean of its cells), a number that a cell holds,
+or one of `WHAT`; "p against STUDY" is the permutation test of the means of two studies' trials.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     python -m policyforest.paper.readme docs/results README.md docs/exploring.md docs/ros.md docs/learning.md \\
         docs/problems.md
 
-It replaces the text between marks in the pages, and a test compares. Numbers in sentences: see
+It replaces the text between marks in the pages, and a test compares the result. Numbers in sentences: see
 `policyforest.paper.quotes`.
 """
 
@@ -21,7 +21,7 @@ from policyforest.paper.quotes import with_quotes
 from policyforest.paper.statistics import mean_interval
 
 ONLINE = tuple(name for name in STUDIES if name in online_studies.STUDIES and name != "planning-time")
-# (what, samples, study, method, the paper's mean, the problem whose limit is shown)
+# (label, samples, study, method, the paper's mean, the problem whose limit is shown)
 ROWS = (
     (
         "Pendulum 6 kg, `pf.learn`",

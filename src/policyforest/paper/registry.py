@@ -1,4 +1,4 @@
-"""Every figure and table of the paper with results, and a few that it lacks: a name each, and the cells behind it.
+"""Every figure and table of results in the paper, and a few additional ones, each with a name and the cells behind it.
 
 `policyforest reproduce NAME` computes the studies of an exhibit as far as they are missing, and draws it.
 """
@@ -31,7 +31,7 @@ class Exhibit:
     name: str
     title: str
     where: str
-    """The paper's number of it; nothing for what the paper lacks"""
+    """Its number in the paper; empty if the paper does not have it"""
     studies: tuple[str, ...]
     module: str
     """The module of `policyforest.paper.exhibits` that draws it"""
@@ -143,14 +143,14 @@ EXHIBITS = {
         ),
         Exhibit(
             "figure-exploration",
-            "Exploration on the swing-up: the paper's changes to MRE one by one, and what to compare them with",
+            "Exploration on the swing-up: the paper's changes to MRE one by one, compared with other explorers",
             "",
             (*SWING_UP, "limits"),
             "exploration_figure",
         ),
         Exhibit(
             "figure-sac",
-            "PolicyForest compared with Stable-Baselines3's SAC: return against steps, and what each costs",
+            "PolicyForest compared with Stable-Baselines3's SAC: return against steps, and the cost of each",
             "",
             (*sac_studies.STUDIES, "limits"),
             "sac_figure",
@@ -173,7 +173,7 @@ EXHIBITS = {
         ),
         Exhibit(
             "table-planning",
-            "Planning with a learned model, compared with where it started, with the limits and with what is required",
+            "Planning with a learned model, compared with the start policies, the limits and the requirements",
             "",
             (*planning_studies.STUDIES, "limits"),
             "planning_table",
@@ -189,7 +189,7 @@ EXHIBITS = {
         ),
         Exhibit(
             "table-exploring",
-            "Learning from scratch with a model that is planned in, compared with what is required",
+            "Learning from scratch by planning with a learned model, compared with the requirements",
             "",
             (*exploration_studies.STUDIES, *exploration_rivals.STUDIES, "planning-pendulum-v1-limit", "limits"),
             "exploration_table",
@@ -197,7 +197,7 @@ EXHIBITS = {
         ),
         Exhibit(
             "table-certificates",
-            "Certificates of closed loops: what is proved, checked and simulated, compared with what is required",
+            "Certificates of closed loops: what is proved, checked and simulated, compared with the requirements",
             "",
             tuple(certificate_studies.STUDIES),
             "certificate_table",

@@ -52,7 +52,7 @@ def rows(cells: Cells) -> list[tuple[str, ...]]:
 
 
 def reasons(cells: Cells) -> list[str]:
-    """Why ours are worse than the paper's, for each line that is."""
+    """The reason for each line in which our number is worse than the paper's."""
     found = [(line, _row(cells, line)[-1]) for line in LINES if line.why and cells.results(line.study)]
     return [f"{line.what}: {line.why}" for line, verdict in found if verdict == "worse"]
 

@@ -30,7 +30,7 @@ TIMES = ("study", "method", "policies", "samples", "one action", "faster than FQ
 
 def summary(out: Path, scale: str) -> dict[str, list[dict[str, Any]]]:
     """The rows of the tables "returns", "times", "limits", "comparisons", "plans", "runs" and "certificates", one for
-    each study and method that has finished cells, and of the "verdicts" on the paper's claims."""
+    each study and method that has finished cells, and the "verdicts" on the paper's claims."""
     tables: dict[str, list[dict[str, Any]]] = {"returns": [], "times": [], "limits": [], "comparisons": []}
     for study in STUDIES.values():
         if study.kind in ("portraits", "comparisons", "plans", "runs", "certificates"):
@@ -59,7 +59,7 @@ def _limit_row(result: CellResult) -> dict[str, Any]:
 
 
 def _times_row(study: Study, method: str, results: list[CellResult]) -> dict[str, Any]:
-    """Medians over policies; the ratio is that of each policy to FQI on the same samples."""
+    """Medians over policies; the ratio compares each policy with FQI on the same samples."""
     samples = f"{np.median([result['samples'] for result in results]):,.0f}"
     if method == "plan":
         seconds = np.median([result[method]["return"] for result in results])
@@ -116,9 +116,9 @@ def write_tables(out: Path, scale: str) -> None:
     lines = [
         "# Results",
         "",
-        f"This page is made by `policyforest reproduce`, at the scale {scale}, from the cells in the JSON Lines files",
+        f"This page is made by `policyforest reproduce --scale {scale}` from the cells in the JSON Lines files",
         "next to it.",
-        f"They were computed {_when(out, scale)}.",
+        f"The cells were computed {_when(out, scale)}.",
         f"{', '.join(f'{k}: {v}' for k, v in made.items())}.",
         "",
         "The paper's claims:",
@@ -161,10 +161,10 @@ def _when(out: Path, scale: str) -> str:
     found = [content for study in STUDIES.values() for content in study.stored(out, scale).values()]
     days, machines = (sorted({str(cell[key]) for cell in found if key in cell}) for key in ("date", "machine"))
     if not days:
-        return "on days that they do not record"
+        return "on dates that were not recorded"
     silent = sum("date" not in cell for cell in found)
-    before = f"; {silent} of {len(found)} are older and have no date" if silent else ""
-    return f"{days[0]} to {days[-1]} on {', '.join(machines)}{before}"
+    before = f"; {silent} of the {len(found)} cells are older and have no date" if silent else ""
+    return f"from {days[0]} to {days[-1]} on {', '.join(machines)}{before}"
 
 
 def _figures(out: Path) -> list[str]:

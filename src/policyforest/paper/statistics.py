@@ -22,7 +22,7 @@ RESAMPLES = 4_000
 CONFIDENCE = 0.95
 MOST_DIVISIONS = 200_000
 FEWEST = 10
-"""Values, with fewer of which the bootstrap is too narrow, and nothing is decided"""
+"""With fewer values the bootstrap is too narrow, and nothing is decided"""
 
 
 def scipy_stats() -> Any:
@@ -55,8 +55,8 @@ def wilcoxon(differences: ArrayLike) -> float:
 
 
 def rank_direction(differences: ArrayLike) -> float:
-    """What the signed-rank test sees: the sum of the positive ranks minus that of the negative ones, over both (the
-    rank-biserial correlation, which scipy does not have)."""
+    """The effect size of the signed-rank test: the sum of the positive ranks minus that of the negative ones, over both
+    (the rank-biserial correlation, which scipy does not have)."""
     d = finite_array("differences", differences, 1)
     d = d[d != 0.0]
     if not len(d):
@@ -80,8 +80,8 @@ def permutation(a: ArrayLike, b: ArrayLike) -> float:
 
 
 def mean_interval(values: ArrayLike) -> tuple[float, float]:
-    """The 95% interval of a mean: the bootstrap's, which follows skewed returns; of fewer than ten values Student's,
-    and of one value no more than that value."""
+    """The 95% interval of a mean: the bootstrap's, which follows skewed returns; Student's for fewer than ten values;
+    for one value, only that value."""
     x = finite_array("values", values, 1)
     if len(x) >= FEWEST:
         return bootstrap(x)

@@ -17,9 +17,9 @@ from policyforest._support.arguments import Floats
 from policyforest.environments.problems.systems import NativeSystem
 
 STEP = 1e-5
-"""Of the central differences"""
+"""The step of the central differences"""
 SHARES = 0.5 ** np.arange(8)
-"""How much of an improvement is tried; the best of them is taken"""
+"""The parts of an improvement that are tried; the best one is taken"""
 LEAST_DAMPING, MOST_DAMPING = 1e-9, 1e6
 
 

@@ -4,7 +4,7 @@ A claim that one method is better needs p < 0.05 in its direction at each place 
 at any place refutes it, and so does a place where both are shown to be equal: where the 95% interval of the difference
 lies within a margin. Means and ranks must point the same way. A claim that something does not hurt, or is comparable,
 needs an interval that excludes a loss beyond the margin. Where cells are missing or are too few, the verdict is
-"undecided", with what they say so far.
+"undecided", with the evidence so far.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from policyforest.paper.statistics import FEWEST, bootstrap, rank_direction, wil
 
 LEVEL = 0.05
 MARGIN = 0.10
-"""Of the return that is compared with: what "comparable" allows"""
+"""The difference that "comparable" allows, as a part of the reference return"""
 Ruling = Literal["confirmed", "refuted", "undecided"]
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What the cells say of a claim."""
+    """The finding of the cells about a claim."""
 
     ruling: Ruling
     evidence: str
     """The test and its numbers"""
     p: float | None = None
     note: str = ""
-    """Where ours differs from the paper, and why"""
+    """The differences of our setting from the paper's, and the reasons"""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """What the paper says, where it can be seen, and how it is tested."""
+    """A claim of the paper, where it can be seen, and how it is tested."""
 
     name: str
     text: str
@@ -48,7 +48,7 @@ class Claim:
     studies: tuple[str, ...]
     test: Callable[[Cells], Finding]
     fewest: int = FEWEST
-    """Cells of each study, with fewer of which nothing is decided"""
+    """The fewest cells of each study; with fewer, nothing is decided"""
 
 
 @dataclass(frozen=True)

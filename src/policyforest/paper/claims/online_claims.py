@@ -34,7 +34,7 @@ def mre_equals_tuned_batch(cells: Cells) -> Finding:
     )
     beyond = "It is better than the batch, not equal to it. " if low > margin else ""
     looks = _looks(online, lambda first: _comparable(*_difference(first, batch), margin))
-    note = f"{beyond}The paper: -171 online, -172 from a batch. Training episodes of ours end after 100 steps. {looks}"
+    note = f"{beyond}The paper: -171 online, -172 from a batch. Our training episodes end after 100 steps. {looks}"
     return Finding(_comparable(low, high, margin), evidence, None, note)
 
 
@@ -79,7 +79,7 @@ def dropping_the_worst_helps(cells: Cells) -> Finding:
 
 
 def _looks(trials: Floats, rule: Callable[[Floats], Ruling]) -> str:
-    """What the first trials alone would have said, and what follows from having looked more than once."""
+    """The verdicts from the first trials alone, and the correction for having looked more than once."""
     earlier = ", ".join(f"the first {n}: {rule(trials[:n])}" for n in TRIALS[:-1] if n < len(trials))
     level = f"{100 * CONFIDENCE:.1f}%"
     shared = f"We looked {len(TRIALS)} times, so each interval has {level} to keep the total error at 5%."

@@ -67,7 +67,7 @@ def forests_beat_bas(cells: Cells) -> Finding:
 
 
 def _with_printed(finding: Finding, pairs: Pairs) -> Finding:
-    """What the pendulum as printed (8 kg) says of the same claim."""
+    """Adds the result on the pendulum as printed (8 kg) for the same claim."""
     if not pairs:
         return finding
     there = better(pairs, "")
@@ -101,7 +101,7 @@ def linear_learns_quicker_than_bas(cells: Cells) -> Finding:
     }
     return noted(
         finding,
-        f"At {INTEGRATOR.whole} episodes, beyond which the paper has BAS ahead: {words[many.ruling]} "
+        f"At {INTEGRATOR.whole} episodes, above which BAS is better in the paper: {words[many.ruling]} "
         f"({p_text(many.p or 0.0)}).",
     )
 

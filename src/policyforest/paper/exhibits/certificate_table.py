@@ -1,4 +1,4 @@
-"""Certificates of closed loops: what is proved of each system, what that costs, and what is required."""
+"""Certificates of closed loops: what is proved about each system, the cost, and what is required."""
 
 from __future__ import annotations
 
@@ -77,7 +77,11 @@ def _costs() -> tuple[CertificateLine, ...]:
 
     return tuple(
         CertificateLine(
-            f"cost, {n} states", "certificate-cost", "accepted", lambda r: bool(r["accepted"]), _of_dimension(n)
+            f"cost, {n} state{'s' if n > 1 else ''}",
+            "certificate-cost",
+            "accepted",
+            lambda r: bool(r["accepted"]),
+            _of_dimension(n),
         )
         for n in COST_DIMENSIONS
     )
@@ -143,7 +147,7 @@ def _row(line: CertificateLine, found: Sequence[CellResult], expected: int) -> t
 
 
 def _numbers(found: Sequence[CellResult]) -> str:
-    """What a line has besides."""
+    """Further numbers of a line."""
     if "kernel_share" in found[0]:
         return f" ({_span([100 * r['kernel_share'] for r in found], '%')} of the kernel)"
     if "simulated" in found[0]:

@@ -52,7 +52,7 @@ def draw(cells: Cells, name: str) -> Figure:
 
 
 def _draw_final(axes: Axes, cells: Cells) -> None:
-    """A dot a trial (the mean of its policies), the mean of the trials and its 95% interval."""
+    """One dot per trial (the mean of its policies), the mean of the trials and its 95% interval."""
     drawn = [(label, cells.values(study, "mean")) for study, label in EXPLORERS.items()]
     shown = [(label, values) for label, values in drawn if len(values)]
     for y, (_, values) in enumerate(shown):

@@ -1,5 +1,5 @@
-"""Learning from scratch with a model that is planned in: what it reaches within a budget, what it is told, and what is
-required of it."""
+"""Learning from scratch by planning with a learned model: its results within a budget, what it is told, and the
+requirements."""
 
 from __future__ import annotations
 

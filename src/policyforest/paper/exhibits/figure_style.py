@@ -1,4 +1,4 @@
-"""How the paper's methods look in all figures: told apart by marker and line as well as by colour."""
+"""The style of the paper's methods in all figures: they differ in marker and line as well as in colour."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def require_cost(cost: float) -> None:
 
 
 def means_and_bars(samples: Sequence[Floats]) -> tuple[Floats, Floats]:
-    """Means, and how far below and above them their 95% intervals reach: (2, n), 0 for a single number."""
+    """Means, and the distances to the lower and upper ends of their 95% intervals: (2, n), 0 for a single number."""
     means = np.array([values.mean() for values in samples])
     ends = np.array([mean_interval(values) for values in samples])
     return means, np.abs(ends.T - means)

@@ -1,4 +1,4 @@
-"""The limits: what planning with the true equations reaches, compared with the paper's best and ours."""
+"""The limits: the returns of planning with the true equations, compared with the paper's best and ours."""
 
 from __future__ import annotations
 

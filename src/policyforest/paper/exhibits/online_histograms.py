@@ -1,4 +1,4 @@
-"""Figures 10 and 11: how the returns of policies that were learned online are spread."""
+"""Figures 10 and 11: the distribution of the returns of policies that were learned online."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# (study, what it is, its colour), the problem, and what the paper says: a name and a return each.
+# (study, label, colour), the problem, and the paper's numbers: a name and a return each.
 FIGURES = {
     "figure-online-pendulum": (
         (("pendulum-online-mre", "MRE as in the paper", BLUE), ("pendulum-online-ours", "our explorer", ORANGE)),
@@ -63,7 +63,7 @@ def draw(cells: Cells, name: str) -> Figure:
 
 
 def _scale_numbers(axes: Axes) -> None:
-    """A logarithm from one policy on: of hundreds, the few that fail are what matters."""
+    """A logarithmic axis from one policy on, because among hundreds the few that fail matter."""
     axes.set_yscale("symlog", linthresh=1.0, linscale=0.4)
     axes.yaxis.set_major_locator(matplotlib().ticker.FixedLocator([0, 1, 10, 100, 1000]))
     axes.yaxis.set_major_formatter(matplotlib().ticker.FuncFormatter(lambda y, _: f"{y:g}"))

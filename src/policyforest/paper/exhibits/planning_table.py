@@ -1,5 +1,5 @@
-"""Planning with a learned model: what it reaches on each problem, compared with where it started, with the limit and
-with what is required of it."""
+"""Planning with a learned model: the return on each problem, compared with that of the start policy, with the limit and
+with the requirement."""
 
 from __future__ import annotations
 

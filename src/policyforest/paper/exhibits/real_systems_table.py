@@ -17,7 +17,7 @@ from policyforest.paper.statistics import mean_interval
 
 COLUMNS = ("what", "cells", "mean [95%]", "worst", "compared with", "required")
 WITHIN_LATE, WITHIN_ANGLE = 0.10, 0.25
-"""Parts of the limit, and of the result with all measured, that returns may be below them"""
+"""How far returns may be below the limit, and below the result with all states measured, as parts of these"""
 
 JudgedLine = Callable[[Sequence[CellResult], float | None], bool | None]
 
@@ -33,7 +33,7 @@ class RealSystemLine:
     required: str
     holds: JudgedLine
     delay: int | None = None
-    """The limit that it needs"""
+    """The limit that the requirement refers to"""
     paired: bool = False
     """Whether the difference from the other method is shown, with its interval"""
 
@@ -64,7 +64,7 @@ def _improved(found: Sequence[CellResult], limit: float | None) -> bool:
 
 
 def _gains(found: Sequence[CellResult], method: str, beside: str) -> Floats:
-    """By how much a method is better than another in each cell: both learned from the same samples."""
+    """How much better a method is than another in each cell; both learned from the same samples."""
     return np.array([result[method]["return"] - result[beside]["return"] for result in found])
 
 

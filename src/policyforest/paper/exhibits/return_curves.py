@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PROBLEMS = {f"figure-{curve.stem}": problem for problem, curve in CURVES.items()}
-# What the paper says in numbers: (training episodes, mean return) of FPF:PWL.
+# The numbers in the paper: (training episodes, mean return) of FPF:PWL.
 PAPER = {"inverted-pendulum-6kg": (100, -172.0)}
 # Points are drawn next to each other, so that their intervals can be seen.
 APART, EDGE = 1.025, 1.15
 SEEN = 1.5
-"""The factor by which the axis follows a bar"""
+"""The largest factor by which the axis is extended for a bar"""
 
 
 def series(cells: Cells, curve: Curve) -> dict[str, dict[int, Floats]]:
@@ -73,10 +73,11 @@ def draw(cells: Cells, name: str) -> Figure:
 
 
 def draw_line(axes: Axes, look: Look, points: dict[int, Floats], shift: float = 1.0) -> list[float]:
-    """Means with their 95% intervals; returns the costs that must be seen: of bars of few policies, a part."""
+    """Means with their 95% intervals; returns the costs that must be visible, which include only a part of the bars of
+    few policies."""
     means, (worse, better) = means_and_bars(list(points.values()))
     require_cost(-means.max())
-    # A mean of few policies that differ a lot can have an interval beyond 0, which a logarithm has not.
+    # A mean of few policies that differ a lot can have an interval beyond 0, which a logarithmic axis cannot show.
     better = np.minimum(better, 0.9 * -means)
     x = shift * np.array(list(points))
     axes.errorbar(x, -means, yerr=[better, worse], capsize=2.5, lw=1.5, elinewidth=1.0, ms=6, **look.line_style())

@@ -23,7 +23,7 @@ TITLES = {"Pendulum-v1": "Pendulum-v1", "inverted-pendulum-6kg": "Inverted Pendu
 FREE = {"Pendulum-v1": "lower right", "inverted-pendulum-6kg": "center left"}
 """Where there is room for a legend"""
 SINGLE_TREE: dict[str, Any] = {"marker": "D", "ms": 6, "mfc": "#9dc3d9", "mec": BLUE, "ls": "none", "zorder": 5}
-# (learner, what of it, colour, hatch): a bar each where a cell has the number.
+# (learner, part, colour, hatch): one bar for each number that a cell has.
 BARS = (
     ("forest", "forest", BLUE, ""),
     ("forest", "single tree", "#9dc3d9", ""),

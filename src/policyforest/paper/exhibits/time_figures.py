@@ -1,4 +1,4 @@
-"""Figures 8 and 9: what the actions of an episode and what learning cost on the Double Integrator, on one thread."""
+"""Figures 8 and 9: the time of the actions of an episode and of learning on the Double Integrator, on one thread."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 LARGE = "double-integrator-times-10000"
 STEPS = 200
-"""Of an episode, as in the paper's figure"""
+"""The number of steps of an episode, as in the paper's figure"""
 
 
 def episodes_of(cells: Cells) -> dict[str, float]:

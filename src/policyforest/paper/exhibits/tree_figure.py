@@ -30,7 +30,7 @@ def example() -> Forest:
 
 @dataclass(frozen=True)
 class Placed:
-    """A node of a tree with its place: leaves one beside the other, a split above the middle of its children."""
+    """A node of a tree with its place: leaves next to each other, a split above the middle of its children."""
 
     text: str
     x: float
