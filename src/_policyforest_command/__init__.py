@@ -1,4 +1,4 @@
-"""Where the command begins: a package of its own, so that Ctrl-C is quiet even while PolicyForest is imported."""
+"""The entry point of the command: a separate package, so that Ctrl-C is quiet even while PolicyForest is imported."""
 
 import os
 import signal
@@ -7,7 +7,7 @@ from types import FrameType
 
 
 def main() -> None:
-    """Runs the command line; an interrupt is the exit code 130 and no traceback, from the first import on."""
+    """Runs the command line; from the first import on, an interrupt gives the exit code 130 and no traceback."""
     start_quietly()
     try:
         from policyforest.cli import main as command

@@ -235,7 +235,7 @@ def test_export_distils_nearer_than_it_merges(policy_file: Path, tmp_path: Path)
     samples = tmp_path / "samples.npz"
     pf.collect(gym.make("policyforest/DoubleIntegrator-v0"), episodes=2, seed=0).save(samples)
     shown = run("export", policy_file, "--distil", "20", "--data", samples, "-o", tmp_path / "near").stdout
-    assert "actions moved by" in shown
+    assert "actions change by" in shown
     assert "one_tree" not in run_json("export", policy_file, "-o", tmp_path / "whole")
 
 

@@ -121,7 +121,7 @@ def test_of_many_allowed_names_an_error_shows_the_number_the_nearest_and_where_a
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["learn"], "PROBLEM: is missing, must be a problem such as double-integrator where no logs are given"),
+        (["learn"], "PROBLEM: is missing, must be a problem such as double-integrator unless logs are given"),
         (["learn", "double-integrator", "--episodes", "x"], "--episodes: is 'x', must be a valid integer"),
         (["learn", "double-integrator", "--discount", "x"], "--discount: is 'x', must be a valid number"),
         (["show", "nofile.pforest"], "path: is 'nofile.pforest', must be a file"),

@@ -107,7 +107,7 @@ def test_or_it_is_an_error():
     assert np.array_equal(policy.act(inside), make().act(inside))
     assert np.array_equal(policy.act_batch([inside])[0], make().act(inside))
     for ask in (policy.act, lambda x: policy.act_batch([inside, x]), policy.predict):
-        with pytest.raises(ValueError, match=r"state: has 3\.00.* in dimension 1, the policy knows only \[-2.0, 3.0\]"):
+        with pytest.raises(ValueError, match=r"state: has 3\.00.* in dimension 1, must be within \[-2.0, 3.0\], the"):
             ask(beyond)
     assert np.array_equal(policy.with_outside("nearest").act(beyond), make().act(inside))
 

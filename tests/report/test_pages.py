@@ -76,7 +76,7 @@ def test_samples_must_be_the_policy_s(learned) -> None:
 def test_a_policy_that_cannot_play_says_why(learned, problem: str, words: str) -> None:
     policy = with_problem(learned[0], problem)
     block = episode(policy, policy_maps(learned[0], resolution=4), (0, 1))
-    assert block.startswith("<p>None is shown: ")
+    assert block.startswith("<p>No episode is shown: ")
     assert words in block
 
 

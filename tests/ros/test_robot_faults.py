@@ -95,7 +95,7 @@ def test_somebody_else_who_commands_is_named_while_it_learns(network, pendulum, 
     learning = RobotExploration(explorer(), CONFIG, network, warn=warn)
     learning.learn(episodes=1, callback=lambda report: told.wait(30.0))
     assert warnings == [
-        f"{CONFIG.action[0].topic}: is commanded by /agent and /joystick, the robot obeys whoever came last"
+        f"{CONFIG.action[0].topic}: is commanded by /agent and /joystick, the robot obeys the latest command"
     ]
 
 

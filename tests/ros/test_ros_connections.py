@@ -43,7 +43,7 @@ def test_problems_of_the_network_name_the_topic_and_both_ends(content):
     network = Ends(command=TopicEnds((own, joystick), (asks,)), states=TopicEnds((sensor,), (reader,)))
     command, states = config.action[0].topic, config.joint_states
     assert list(network_problems(config, network)) == [
-        f"{command}: is commanded by /joystick and /node, the robot obeys whoever came last",
+        f"{command}: is commanded by /joystick and /node, the robot obeys the latest command",
         f"{command}: /node offers durability volatile, /arm asks for transient_local: it gets no commands; "
         "set durability in [[qos]]",
         f"{states}: /sensor offers reliability best_effort, /node asks for reliable: no state arrives from it; "

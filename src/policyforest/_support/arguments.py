@@ -1,4 +1,4 @@
-"""Checks of arguments: every error names the argument, what it was and what it must be."""
+"""Checks of arguments: every error names the argument, its value, and what it must be."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ MOST_SHOWN = 12
 
 
 def real_array(name: str, value: ArrayLike, kinds: str = "fiub") -> Array:
-    """`value` as an array of real numbers, of the kinds that NumPy calls by these letters; truths are 0 and 1."""
-    # np.asarray drops the mask of a masked array, and would take what is missing for numbers.
+    """`value` as an array of real numbers, of the kinds that NumPy denotes by these letters; booleans are 0 and 1."""
+    # np.asarray drops the mask of a masked array, and would use missing entries as numbers.
     if any(_is_masked(part) for part in (value if isinstance(value, list | tuple) else (value,))):
         raise ValueError(f"{name}: is a masked array with masked entries, must have all of its numbers")
     try:
@@ -36,7 +36,7 @@ def real_array(name: str, value: ArrayLike, kinds: str = "fiub") -> Array:
 
 
 def _is_masked(value: Any) -> bool:
-    # Most arrays are no subclass: they do not need numpy.ma, which `import numpy` leaves out.
+    # Most arrays are not of a subclass, so numpy.ma, which `import numpy` does not load, is not needed for them.
     return isinstance(value, np.ndarray) and type(value) is not np.ndarray and bool(np.ma.is_masked(value))
 
 
@@ -120,7 +120,7 @@ def _shown(value: Any, allowed: tuple[str, ...], listed_by: str) -> str:
 
 
 def suggestion(value: Any, allowed: Iterable[str]) -> str:
-    """What follows a wrong word in an error: the nearest allowed one, if any is near."""
+    """The hint after a wrong word in an error: the nearest allowed word, if any is near."""
     near = difflib.get_close_matches(str(value), list(allowed), 1)
     return f" (did you mean {near[0]!r}?)" if near else ""
 

@@ -1,4 +1,5 @@
-"""One thread for linear algebra: small matrices gain nothing from more, and another order of sums changes bits."""
+"""One thread for linear algebra: small matrices gain nothing from more threads, and another order of sums changes
+bits."""
 
 from __future__ import annotations
 

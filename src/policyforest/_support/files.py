@@ -1,4 +1,4 @@
-"""Files that are either whole or not there, and folders that one process holds."""
+"""Files that are either complete or absent, and folders that one process holds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Gives a path next to `path` to write to, and renames it when the block ends well.
 
-    A reader sees the old file or the new one, never a half; a block that fails leaves nothing behind."""
+    A reader sees the old file or the new one, never a part of it; a block that fails leaves nothing behind."""
     target = Path(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{target}: cannot be written because {target.parent} is not a folder")
@@ -36,11 +36,11 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 class FolderLock:
-    """A folder's lock file, held until it is closed or the process ends, however it ends."""
+    """A folder's lock file, held until it is closed or the process ends in any way."""
 
     def __init__(self, file: Path, *, wait: bool) -> None:
         """Raises `BlockingIOError` at once if the lock is held elsewhere, unless it may `wait`."""
-        import filelock  # here: most programs that import the package lock nothing
+        import filelock  # imported here, because most programs that import the package lock nothing
 
         self._lock: BaseFileLock = filelock.FileLock(file, thread_local=False)
         try:
@@ -82,7 +82,7 @@ def array_digest(arrays: Mapping[str, NDArray[Any]]) -> str:
 
 
 def differences(theirs: Any, ours: Any, name: str = "") -> list[str]:
-    """What two settings differ in, each with both values."""
+    """The differences between two settings, each with both values."""
     if isinstance(theirs, Mapping) and isinstance(ours, Mapping):
         keys = sorted({*theirs, *ours})
         inner = (differences(theirs.get(k), ours.get(k), f"{name}.{k}" if name else k) for k in keys)

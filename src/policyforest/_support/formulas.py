@@ -81,7 +81,7 @@ class Expression:
 
     def __call__(self, columns: Mapping[str, Floats]) -> Floats:
         """Its value for every row; a comparison is 1 or 0. Rows where it has no value are NaN or infinite, whatever
-        becomes of that value: a division by zero does not end in a plain yes or no, and `clip` does not hide it."""
+        operations follow: a division by zero never becomes a plain true or false, and `clip` does not hide it."""
         missing = self.names - columns.keys()
         if missing:
             known = ", ".join(sorted(columns))
@@ -137,7 +137,7 @@ class Expression:
             case ast.BinOp(left=left, op=op, right=right):
                 operands = [self._value(left, columns), self._value(right, columns)]
                 value = OPERATORS[type(op)](*operands)
-                # Sums and products hand on what is not finite; 1/inf and nan**0 would not.
+                # Sums and products propagate values that are not finite; 1/inf and nan**0 would not.
                 return _known(value, operands) if isinstance(op, ast.Div | ast.Pow) else value
             case ast.UnaryOp(op=op, operand=operand):
                 value = self._value(operand, columns)
@@ -145,7 +145,7 @@ class Expression:
                     return 1.0 - _truth(value)
                 return -value if isinstance(op, ast.USub) else value
             case ast.BoolOp(op=op, values=values):
-                decided = 0.0 if isinstance(op, ast.And) else 1.0  # what follows does not matter then
+                decided = 0.0 if isinstance(op, ast.And) else 1.0  # later operands do not matter then
                 result = _truth(self._value(values[0], columns))
                 for other in values[1:]:
                     result = np.where(
@@ -185,7 +185,7 @@ class Formula:
 
     @property
     def text(self) -> str:
-        """As it was written."""
+        """The formula as it was written."""
         return self._expression.text
 
     def __call__(self, values: Mapping[str, float]) -> float:
@@ -237,7 +237,7 @@ def _shown(node: ast.expr, most: int = 40) -> str:
     try:
         text = ast.unparse(node)
     except RecursionError:
-        return "what is nested too deep to be shown"
+        return "an expression nested too deeply to be shown"
     return text if len(text) <= most else f"{text[:most]}…"
 
 

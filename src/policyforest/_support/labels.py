@@ -1,4 +1,4 @@
-"""What the dimensions of well-known problems are called, with their units."""
+"""The names of the dimensions of well-known problems, with their units."""
 
 from __future__ import annotations
 
@@ -45,19 +45,20 @@ _FORMULA_NAMES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "Pendulum": (("cos_theta", "sin_theta", "omega"), ("u",)),
     "MountainCarContinuous": (("p", "v"), ("u",)),
 }
-"""What formulas call the dimensions of well-known problems"""
+"""The names of the dimensions of well-known problems in formulas"""
 
 
 def formula_names(problem: str, n_states: int, n_actions: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What formulas call the dimensions of an environment's id in any version; empty where it is unknown."""
+    """The names in formulas of the dimensions of an environment, by its id in any version; empty if the id is
+    unknown."""
     states, actions = _FORMULA_NAMES.get(problem.rpartition("-v")[0], ((), ()))
     return (states if len(states) == n_states else ()), (actions if len(actions) == n_actions else ())
 
 
 STATE_NAMES, ACTION_NAMES = "state_names", "action_names"
-"""Where a policy's info keeps the names of the columns that it was learned from"""
+"""The keys of a policy's info for the names of the columns that it was learned from"""
 LONGEST = 80
-# What pages and pictures would take for markup.
+# Characters that pages and pictures would read as markup.
 MARKUP = frozenset("<>&$")
 
 
@@ -69,7 +70,7 @@ def labels_of(policy: Any) -> Labels:
 
 
 def labels_told(problem: str, settings: Mapping[str, Any], n_states: int, n_actions: int) -> Labels:
-    """The same from what a policy's info says."""
+    """The same from the info of a policy."""
     found = labels_for(problem, n_states, n_actions)
     if found in KNOWN.values():
         return found
@@ -78,7 +79,7 @@ def labels_told(problem: str, settings: Mapping[str, Any], n_states: int, n_acti
 
 
 def _names(told: object, number: int) -> tuple[str, ...] | None:
-    """Names as a file has them, which may hold anything; None unless all can be shown."""
+    """Names from a file, which may hold anything; None unless all can be shown."""
     if not isinstance(told, list | tuple) or len(told) != number or not all(isinstance(name, str) for name in told):
         return None
     fit = all(0 < len(name) <= LONGEST and name.isprintable() and not MARKUP & set(name) for name in told)

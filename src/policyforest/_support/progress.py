@@ -29,13 +29,14 @@ def part_done(stage: str) -> float | None:
 
 
 def terminal_bar() -> Any:
-    """A bar of rich, to be used in a `with` block. Colours are off where the environment has NO_COLOR."""
+    """A bar of rich, to be used in a `with` block. The environment variable NO_COLOR turns colours off."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn, TimeElapsedColumn
     from rich.text import Text
 
     class TimeLeft(ProgressColumn):
-        """At the pace so far. rich's own column waits for several steps, and stages are few."""
+        """The time left at the pace so far. Rich's own column waits for several steps, but there are only a few
+        stages."""
 
         def render(self, task: Task) -> Text:
             if not task.total or not task.completed or task.elapsed is None:

@@ -1,4 +1,4 @@
-"""Settings of learners as plain data: what a policy's info, a checkpoint and a run directory keep of them."""
+"""Settings of learners as plain data, for a policy's info, a checkpoint and a run directory."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-# Metadata of fields that do not change the result: where learning runs, what it stores on the way, what it reports to.
+# Metadata of fields that do not change the result: where learning runs, what it stores meanwhile, and where it reports.
 HOW = {"how": True}
 
 
 def plain_settings(learner: Any) -> dict[str, Any]:
-    """The numbers and words among the fields of a dataclass that change what is learned."""
+    """The numbers and texts among the fields of a dataclass that change the result of learning."""
     values = {f.name: getattr(learner, f.name) for f in fields(learner) if f.metadata != HOW}
     values = {k: v.item() if isinstance(v, np.generic) else v for k, v in values.items()}
     return {k: v for k, v in values.items() if v is None or isinstance(v, bool | int | float | str)}

@@ -26,7 +26,7 @@ class SignalBuffer:
         self._actions: list[NDArray[Any]] = []
 
     def reset(self, before: NDArray[Any] | None = None) -> None:
-        """Forgets all measurements; `before`, or the idle action, counts as what was commanded before."""
+        """Forgets all measurements; `before`, or the idle action, counts as the previous command."""
         self._memory = Memory()
         self._rows = []
         last = self.idle if before is None else before.astype(self._real)
@@ -34,21 +34,21 @@ class SignalBuffer:
 
     @property
     def state(self) -> NDArray[Any] | None:
-        """The state by what was measured so far; None while the history fills."""
+        """The state that follows from the measurements so far; None while the history fills."""
         if len(self._rows) < self.signals.history:
             return None
         return np.concatenate([*self._rows, *self._actions[: self.signals.history_actions]])
 
     @property
     def last_action(self) -> NDArray[Any]:
-        """The last action; before the first one what counts as it."""
+        """The last action; before the first one, the action that counts as the previous command."""
         if not self._actions:
             raise RuntimeError("last_action: reset was not called; call it at the beginning of each episode")
         return self._actions[0].copy()
 
     def measure(self, observation: ArrayLike) -> NDArray[Any] | None:
-        """Takes a measurement and returns the state. A measurement that is refused breaks the history: what was
-        measured is forgotten, and the history fills again; the actions are kept."""
+        """Takes a measurement and returns the state. A measurement that is refused breaks the history: all measurements
+        are forgotten, and the history fills again; the actions are kept."""
         if self._memory is None:
             raise RuntimeError("step: reset was not called; call it at the beginning of each episode")
         try:
@@ -80,7 +80,7 @@ class SignalBuffer:
         return channels
 
     def act(self, command: NDArray[Any]) -> NDArray[Any]:
-        """The action that a command becomes, which is remembered."""
+        """The action that a command becomes; it is also remembered."""
         action = command
         if not self.signals.actuators.idle:
             action = self.signals.actuators.applied(command[None], self._actions[0][None], self._box)[0]

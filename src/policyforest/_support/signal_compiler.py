@@ -1,4 +1,4 @@
-"""From the text of derived signals to a list of operations; what is not on a short list is refused."""
+"""From the text of derived signals to a list of operations; syntax that is not on a short list is refused."""
 
 from __future__ import annotations
 
@@ -156,5 +156,5 @@ def _shown(node: ast.expr, most: int = 40) -> str:
     try:
         text = ast.unparse(node)
     except RecursionError:
-        return "what is nested too deep to be shown"
+        return "an expression nested too deeply to be shown"
     return text if len(text) <= most else f"{text[:most]}…"

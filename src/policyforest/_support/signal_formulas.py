@@ -1,4 +1,5 @@
-"""Derived signals: formulas with memory over what is measured, computed alike over logs, step by step, and in C.
+"""Derived signals: formulas with memory over measured columns, computed in the same way over logs, step by step, and in
+C.
 
     omega = diff(theta, dt)          the change since the last step, divided by dt; the short way round for an angle
     v = ema(speed, 0.2)              an exponential filter: y += 0.2 * (x - y), y = x at first
@@ -40,7 +41,7 @@ class Operation:
 
 @dataclass
 class Memory:
-    """What operations remember from the step before: whether they have seen one, and its number."""
+    """The memory of operations: whether they have seen a step before, and the number that they keep from it."""
 
     seen: dict[int, bool] = field(default_factory=dict)
     last: dict[int, Any] = field(default_factory=dict)
@@ -66,7 +67,7 @@ class SignalProgram:
         return max((waits[i] for i in self.outputs), default=0)
 
     def run(self, rows: SignalRows, memory: Memory) -> tuple[SignalRows, NDArray[np.bool_]]:
-        """Derived signals of rows that follow each other, and where they have a value; `memory` goes on."""
+        """Derived signals of rows that follow each other, and where they have a value; `memory` continues."""
         values: list[SignalRows] = []
         ready: list[NDArray[np.bool_]] = []
         real = rows.dtype.type
@@ -123,7 +124,7 @@ def _remembered(
 
 
 def _known(word: str, given: list[SignalRows], real: Any) -> NDArray[np.bool_]:
-    """Where all operands that matter are finite: a division by zero has no value, whatever becomes of it."""
+    """Where all operands that matter are finite: a division by zero has no value, whatever operations follow."""
     finite: list[NDArray[np.bool_]] = [np.isfinite(x) for x in given]
     known: NDArray[np.bool_] = np.logical_and.reduce(finite)
     match word:

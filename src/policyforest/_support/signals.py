@@ -25,7 +25,7 @@ MOST_ROWS = 1_000
 
 @dataclass(frozen=True)
 class Actuators:
-    """What actuators do to commands: one number per action dimension, or an empty tuple for no effect.
+    """The effect of actuators on commands: one number per action dimension, or an empty tuple for no effect.
 
     Args:
         max_rate: The largest change from one step to the next; infinite for no limit.
@@ -43,7 +43,7 @@ class Actuators:
         return not (self.max_rate or self.dead_zone or self.quantum)
 
     def checked(self, box: Floats) -> Actuators:
-        """The same with a number for every action, or an error that names what does not fit the action box."""
+        """The same with a number for every action, or an error that names a value that does not fit the action box."""
         for name in ("max_rate", "dead_zone", "quantum"):
             numbers = getattr(self, name)
             if numbers and len(numbers) != len(box):
@@ -111,7 +111,7 @@ def _held(x: Any, low: Any, high: Any) -> Any:
 
 @dataclass(frozen=True)
 class Signals:
-    """How measurements become states, and commands actions; part of a saved policy.
+    """How measurements become states, and how commands become actions; part of a saved policy.
 
     Args:
         measured: Names of the columns that are measured, in their order.
@@ -120,7 +120,7 @@ class Signals:
         derived: Pairs (name, formula) of columns that are computed.
         history: How many rows of the channels the state holds.
         history_actions: How many of the last actions the state holds.
-        actuators: What happens to commands.
+        actuators: The effect of the actuators on commands.
         idle: The action before the first one, and while the history fills.
         period: The control period in seconds, `dt` in formulas.
         periodic: Measured columns that are angles, (name, low, high).
@@ -158,7 +158,7 @@ class Signals:
         _ = self.program
 
     def _require_new_names(self) -> None:
-        """Refuses derived columns with the name of something else."""
+        """Refuses derived columns with a name that is already used."""
         taken = dict.fromkeys(self.measured, "a measured column") | dict.fromkeys(self.actions, "an action")
         for name, _ in self.derived:
             if name in taken:
@@ -208,12 +208,12 @@ class Signals:
 
     @property
     def plain(self) -> bool:
-        """Whether the state is what is measured, and commands are actions."""
+        """Whether states are the measurements, and commands are the actions."""
         same = self.channel_names == self.measured and self.history == 1 and self.history_actions == 0
         return same and self.actuators.idle
 
     def shift(self) -> dict[int, int]:
-        """State dimensions of the next state that are copies: of which dimension of (state, action)."""
+        """For dimensions of the next state that are copies: the dimension of (state, action) that they copy."""
         width, n = len(self.channel_names), self.n_states
         found = {d: d - width for d in range(width, self.history * width)}
         first = self.history * width

@@ -34,7 +34,7 @@ def require_actions(name: str, space: Space[Any] | None) -> Box:
 
 
 def bounds(space: Box) -> Floats:
-    """A row (low, high) a dimension, in double precision; sides may be infinite."""
+    """One row (low, high) per dimension, in double precision; sides may be infinite."""
     return np.stack([space.low, space.high], axis=1).astype(np.float64)
 
 
@@ -64,7 +64,7 @@ def box_from_json(name: str, value: object) -> Box:
 
 
 def check_fit(policy: object, observation_space: Box, action_space: Box) -> None:
-    """A ValueError where a policy that knows its spaces belongs to other ones.
+    """A ValueError if a policy that knows its spaces does not fit the given ones.
 
     States: the same number, and the same bounds wherever both are finite (a policy that was learned from logs
     may know none). Actions: the same box."""

@@ -1,10 +1,10 @@
-"""Arrays and one JSON text in a safetensors file, written whole or not at all, read with suspicion.
+"""Arrays and one JSON text in a safetensors file, written completely or not at all, and checked when they are read.
 
 A safetensors file is eight bytes with the length of its header, the header (JSON: type, shape and place of each array
 by name, and texts by name), and the numbers. It holds no code. The header is read here rather than by the library,
-because a stranger's file must not cost more than a few times its size: its length is checked before it is read, its
-values are counted before they are parsed, and each array must begin where the one before it ends, so that no byte is
-claimed twice and none is left over.
+because reading an untrusted file must not take more than a few times its size in memory: its length is checked before
+it is read, its values are counted before they are parsed, and each array must begin where the one before it ends, so
+that no byte is claimed twice and none is left over.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CHUNK = 1 << 20
 
 
 class Place(NamedTuple):
-    """Where an array lies in the file, counted from the end of the header, and what it is."""
+    """The place of an array in the file, counted from the end of the header, with its name, type and shape."""
 
     begin: int
     end: int
@@ -44,7 +44,7 @@ def write_tensors(
     path: str | os.PathLike[str], arrays: Mapping[str, Array], content: Mapping[str, Any], *, digest: bool = False
 ) -> None:
     """Writes the arrays, and `content`, plain data that becomes the JSON text; with `digest` also the SHA-256 of all of
-    it, beside the text, where readers that do not know it pass over it."""
+    it, next to the text, where readers that do not know it ignore it."""
     from safetensors.numpy import save
 
     require_plain(content)
@@ -59,7 +59,7 @@ def write_tensors(
 
 
 def read_header(file: BinaryIO) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The content of the JSON text, and what the header says of each array, yet to be believed."""
+    """The content of the JSON text, and the header's entry of each array, which is not checked yet."""
     texts, entries = _header(file)
     content = _parse(texts[TEXT_NAME])
     if not isinstance(content, dict):
@@ -101,7 +101,7 @@ def _digest(text: str, entries: Mapping[str, Any], numbers: Iterable[bytes]) -> 
 
 
 def _header(file: BinaryIO) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The texts of the header, and what it says of each array."""
+    """The texts of the header, and its entry of each array."""
     size = os.fstat(file.fileno()).st_size
     if size < 8:
         raise ValueError(f"it has {size} bytes")
@@ -131,7 +131,7 @@ def read_arrays(file: BinaryIO, entries: Mapping[str, Any]) -> dict[str, Array]:
 
 
 def require_plain(value: object, depth: int = 0) -> None:
-    """Refuses what JSON cannot hold, numbers that are not finite, and text that could upset a terminal."""
+    """Refuses values that JSON cannot hold, numbers that are not finite, and text that is not printable."""
     if depth > MAX_DEPTH:
         raise ValueError(f"content: is nested deeper than {MAX_DEPTH} levels")
     if isinstance(value, str):

@@ -1,4 +1,5 @@
-"""What the paper compares with: least-squares policy iteration, Binary Action Search, and a finite set of actions.
+"""The methods that the paper compares with: least-squares policy iteration, Binary Action Search, and a finite set of
+actions.
 
 May import: `_support`, `data`, `forest`, `environments`, `policy`, `learning`, `exploration`.
 """

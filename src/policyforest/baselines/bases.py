@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from policyforest._support.arguments import Floats
 
 MAX_FEATURES = 2_000
-"""LSTDQ solves dense systems of (blocks * K)^2; a grid over many dimensions would never end."""
+"""LSTDQ solves dense systems of (blocks * K)^2; a grid over many dimensions would take for ever."""
 
 
 class Features(Protocol):
@@ -101,7 +101,7 @@ class RadialBasis:
             raise ValueError(f"reach: is {self.reach}, must be positive")
 
     def over(self, box: Floats) -> RadialGrid:
-        """Its bumps over a box of inputs."""
+        """Its Gaussians over a box of inputs."""
         centre, scale = _unit_scaling(box)
         counts = [self.n_centres] * len(box) if isinstance(self.n_centres, int) else list(self.n_centres)
         if len(counts) != len(box):
@@ -152,7 +152,7 @@ class RadialGrid:
 
 
 def default_basis(n_inputs: int) -> Basis:
-    """Four Gaussians a dimension while that makes at most 257 functions; beyond, polynomials, which are fewer."""
+    """Four Gaussians per dimension if that gives at most 257 functions; otherwise polynomials, which are fewer."""
     if n_inputs <= 4:
         return RadialBasis(4)
     return PolynomialBasis(3 if n_inputs <= 8 else 2)

@@ -1,4 +1,4 @@
-"""What the baselines' policies have in common: they act on rows of states."""
+"""The base class of the baselines' policies, which act on rows of states."""
 
 from __future__ import annotations
 

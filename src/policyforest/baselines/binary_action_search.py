@@ -1,4 +1,4 @@
-"""Binary Action Search (Pazis & Lagoudakis, 2009): continuous actions out of decisions between up and down.
+"""Binary Action Search (Pazis & Lagoudakis, 2009): continuous actions from decisions between up and down.
 
 The action starts in the middle of its range and moves N = `resolution` times, by steps that halve:
 
@@ -12,13 +12,14 @@ is a path of N decisions. A sample (s, a, r, s') becomes the path that leads to 
     ((s, a_(i-1)), e_i, 0, (s, a_i))     with discount 1,        i = 1 .. N-1
     ((s, a_(N-1)), e_N, r, (s', a_0))    with discount gamma.
 
-Least-squares policy iteration learns the values of both choices, a block of features of (s, a) for each. The moves
+Least-squares policy iteration learns the values of both choices, with a block of features of (s, a) for each. The moves
 within a step are certain, so there the Bellman residual is minimised (beta = 1 in `least_squares`) without bias. The
-plain fixed point has nothing that discounts its errors over a path: on the double integrator it ends in a cycle of
-policies that crash. What the environment does may be random; `residual` is the beta of those samples.
+plain fixed point does not discount its errors along a path: on the double integrator it ends in a cycle of policies
+that crash. The transitions of the environment may be random; `residual` is the beta of those samples.
 
-Several action dimensions are searched one after the other: N decisions for the first, then N for the second. Each has
-two blocks of its own, and finds those before it settled and those after it in the middle of their ranges.
+Several action dimensions are searched one after the other: N decisions for the first, then N for the second. Each
+dimension has two blocks of its own. While it is searched, the earlier ones have their final values, and the later ones
+are in the middle of their ranges.
 """
 
 from __future__ import annotations
@@ -105,7 +106,7 @@ def searched_actions(
     for j, step in enumerate(step_sizes(action_box, resolution).ravel()):
         up = goes_up(j, np.concatenate([states, actions], axis=1))
         actions[:, j // resolution] += np.where(up, step, -step)
-    # The steps add up to half of the range but for rounding.
+    # The steps add up to half of the range, up to rounding.
     clipped: Floats = np.clip(actions, action_box[:, 0], action_box[:, 1])
     return clipped
 

@@ -1,4 +1,4 @@
-"""Fitted Q Iteration over a few evenly spaced actions (Ernst et al., 2005): what everyone else does.
+"""Fitted Q Iteration over a few evenly spaced actions (Ernst et al., 2005), the usual method.
 
 The forest over (s, a) is the same as in `FittedQIteration`, but the maximum is taken over the rows of a finite set:
 

@@ -6,7 +6,7 @@ through the path backwards, with the values v_L = r + gamma max_e Q_1(s', a_0, e
 
     Q_j is grown on inputs (s, a_(j-1), e_j) and targets v_j,    v_(j-1) = max_e Q_j(s, a_(j-1), e),    j = L .. 1.
 
-For values with steps in them, as on the Car on the Hill, where no grid of smooth functions that LSPI can afford is fine
+It is for values with jumps, as on the Car on the Hill, where no grid of smooth functions that LSPI can afford is fine
 enough.
 """
 
@@ -94,7 +94,7 @@ class ForestBinaryActionSearch:
         )
 
     def _grow(self, transitions: Transitions, inputs: Floats, values: Floats, seed: int) -> Forest:
-        """The forest of one decision: rows (s, a, e) and what they are worth."""
+        """The forest of one decision, from rows (s, a, e) and their values."""
         return grow_forest(
             inputs,
             values,

@@ -1,4 +1,4 @@
-"""What policies of least squares have in common: a block of weights for each choice, over features of one basis."""
+"""The base classes of policies by least squares: a block of weights for each choice, over features of one basis."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class LinearPolicy(BatchPolicy):
 
     def values(self, inputs: Floats, weights: Floats) -> Floats:
         """phi(x) . weights for rows x. As in `Policy`, a state so far outside of the box that they overflow is a
-        `ValueError`: of inf - inf there is no larger one."""
+        `ValueError`, because infinite values cannot be compared."""
         try:
             with np.errstate(over="raise", invalid="raise"):
                 phi = self.features(inputs)

@@ -1,4 +1,4 @@
-"""The baselines' policies as the parts that a file holds: weights, the box of the inputs, the basis over it."""
+"""The parts of the baselines' policies in a file: weights, the box of the inputs, the basis over it."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _basis(value: Any, n_inputs: int) -> Basis:
     match value:
         case {"polynomial": {"degree": int(degree), **rest}} if len(value) == 1 and not rest:
             whole_number("degree", degree, at_least=0, at_most=MAX_FEATURES)
-            if math.comb(n_inputs + degree, n_inputs) > MAX_FEATURES:  # before the exponents are listed
+            if math.comb(n_inputs + degree, n_inputs) > MAX_FEATURES:  # checked before the exponents are listed
                 raise ValueError(f"its basis has the degree {degree} in {n_inputs} inputs, which is too large")
             return PolynomialBasis(degree)
         case {"radial": {"n_centres": int() | list() as centres, "width": width, "reach": reach, **rest}} if (

@@ -1,4 +1,4 @@
-"""Angles that are none: a state of which a whole turn more changes where the system goes, or what the policy does."""
+"""Refuses angles for which adding a whole turn changes the next state or the action of the policy."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from policyforest.certification.certified_model import CertifiedModel
 from policyforest.policy.policy import Policy
 
 TRIED = 200
-# A turn more may change a state by this part of its box: what the roundings of some hundred steps can.
+# Adding a turn may change a state by this part of its box, as the roundings of some hundred steps can.
 NEARLY = 1e-6
 
 
 def require_angles(
     policy: Policy, model: CertifiedModel, program: _core.StepProgram, box: Floats, start: Floats, steps: int
 ) -> None:
-    """A ValueError for an angle after whose whole turn the loop differs, tried at some states."""
+    """A ValueError if adding a whole turn to an angle changes the loop, tried at some states."""
     rng = np.random.default_rng(0)
     sides = np.concatenate([start, bounds(policy.action_space), model.disturbance])
     rows = sides[:, 0] + rng.random((TRIED, len(sides))) * (sides[:, 1] - sides[:, 0])
@@ -40,7 +40,7 @@ def require_angles(
         ):
             raise ValueError(
                 f"policy: does not read {name} as an angle (it is not in its `periodic`), so its actions differ after "
-                f"a turn; the box must be within {[low, high]}, with one control step per move if it is all of that"
+                f"a turn; the box must be within {[low, high]}, with one control step per move if it is the whole turn"
             )
 
 
@@ -51,7 +51,7 @@ def _leaves_its_turn(sides: Floats, turn: tuple[float, float], steps: int) -> bo
 
 
 def _turns(policy: Policy, model: CertifiedModel, d: int, states: Floats, turned: Floats) -> bool:
-    """Whether a whole turn more changes nothing for the policy."""
+    """Whether adding a whole turn changes nothing for the policy."""
     if model.sensors is not None:
         box = policy.state_box
         widths = np.where(np.isfinite(box).all(axis=1), box[:, 1] - box[:, 0], 1.0)
@@ -62,7 +62,7 @@ def _turns(policy: Policy, model: CertifiedModel, d: int, states: Floats, turned
 
 
 def _nearly_same(before: Floats, after: Floats, periodic: Mapping[int, tuple[float, float]], widths: Floats) -> bool:
-    """Whether rows differ by rounding alone; where there is no value nothing is asked."""
+    """Whether rows differ only by rounding; rows without a value are not compared."""
     for d in range(before.shape[1]):
         apart = np.abs(difference(after[:, d], before[:, d], dict(periodic), d))
         if (apart[np.isfinite(apart)] > NEARLY * widths[d]).any():

@@ -1,4 +1,4 @@
-"""A certificate: the set as boxes, where each goes, and the statement that they prove."""
+"""A certificate: the set as boxes, the successors of each box, and the statement that they prove."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class UnprovedStates:
     ruled_out: float
     """The share of the box in cells from which a disturbance drives every state out of the set"""
     nearest_cell: tuple[tuple[float, float], ...] | None
-    """Of the cells that are not proved, the one nearest to the set, rows (lo, hi)"""
+    """The cell nearest to the set among those that are not proved, rows (lo, hi)"""
     reason: str
     counterexample: tuple[float, ...] | None = None
     """A state that is not certified, from which a simulated trajectory leaves the box"""
@@ -54,7 +54,7 @@ class Certificate:
     cells: Floats
     """Rows (lo …, hi …)"""
     successors: Floats
-    """Rows (lo …, hi …): no state of the cell is outside of this after a move"""
+    """Rows (lo …, hi …): after a move, every state of the cell is inside of this box"""
     ranks: NDArray[np.int64]
     rest: UnprovedStates
     interrupted: bool = False
@@ -133,7 +133,8 @@ class Certificate:
 
 
 def covered(low: Floats, high: Floats, lo: Floats, hi: Floats) -> bool:
-    """Whether cells (lo, hi] cover a closed box: a cell is taken off, and the pieces around it are asked again."""
+    """Whether cells (lo, hi] cover a closed box: one cell is removed from it, and the remaining pieces are checked
+    recursively."""
     pieces = [(np.nextafter(low, -np.inf), high, np.arange(len(lo)))]
     while pieces:
         a, b, near = pieces.pop()

@@ -1,6 +1,6 @@
 """The container of certificates: a safetensors file whose digest covers all of its arrays and its JSON text.
 
-The search writes it and the checker reads it; what is in it is described in `certificate_files.py`.
+The search writes it and the checker reads it; `certificate_files.py` describes its contents.
 """
 
 from __future__ import annotations

@@ -3,11 +3,11 @@
 | key | |
 |---|---|
 | `format`, `version` | "policyforest certificate", 1 |
-| `policy_digest`, `precision` | SHA-256 of the policy's numbers, and what it runs in |
+| `policy_digest`, `precision` | SHA-256 of the policy's numbers, and the precision in which it runs |
 | `model`, `model_digest` | formulas or names of the model's columns, and the SHA-256 of all of its numbers |
-| `clause` | what held-out steps showed, or null |
+| `clause` | the result on held-out steps, or null |
 | `horizon`, `steps`, `rest`, `interrupted` | as in `Certificate` |
-| `software`, `created` | where the file comes from |
+| `software`, `created` | the origin of the file |
 | `digest` | SHA-256 of all arrays and of the rest of the text |
 
 Arrays: `cells`, `successors`, `ranks`, `box`, `start`, `target` (no rows without one), `disturbance`, `error`, `slack`,

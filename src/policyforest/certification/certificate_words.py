@@ -1,4 +1,4 @@
-"""What a certificate says: sentences that claim no more than was shown."""
+"""The statement of a certificate, in sentences that claim no more than was shown."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ def _staying(certificate: Certificate) -> str:
 
 
 def _visited(certificate: Certificate) -> list[str]:
-    """Over moves of k steps, S and what it becomes within k - 1 steps is the set that is invariant step by step."""
+    """With moves of k steps, the set that is invariant at every step is S together with the states reached from it
+    within k - 1 steps."""
     if certificate.steps == 1 or certificate.target is not None:
         return []
     return ["The states that such trajectories visit form a set inside of the box that is never left."]

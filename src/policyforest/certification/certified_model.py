@@ -1,4 +1,5 @@
-"""What a policy is certified on: equations, a problem of ours, or a model learned from samples."""
+"""The systems that a policy can be certified on: equations, a problem of this library, or a model learned from
+samples."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ NEAR_SAMPLES = 10
 
 @dataclass(frozen=True, eq=False)
 class CertifiedModel:
-    """The system of a certificate, with what is unknown of it."""
+    """The system of a certificate, with the bounds on its unknown errors and disturbances."""
 
     equations: Equations | None = None
     learned: LearnedStep | None = None
@@ -42,7 +43,7 @@ class CertifiedModel:
     state_names: tuple[str, ...] = ()
     action_names: tuple[str, ...] = ()
     held_out_errors: Floats | None = None
-    """Errors of the held-out steps, where there are any: not part of files, so that None is what they load"""
+    """Errors of the held-out steps, where there are any: not stored in files, so a loaded model has None"""
 
     @property
     def kind(self) -> str:
@@ -65,11 +66,11 @@ class CertifiedModel:
 
     @cached_property
     def sensors(self) -> _core.StepProgram | None:
-        """What the policy reads, as operations of the core; None: the states."""
+        """The inputs of the policy, as operations of the core; None: the states."""
         return compile_sensors(self.equations) if self.equations is not None else self._step.sensors()
 
     def read(self, states: Floats) -> Floats:
-        """What the policy reads in rows of states."""
+        """The inputs of the policy for rows of states."""
         return states if self.sensors is None else np.asarray(self.sensors.run(np.ascontiguousarray(states)))
 
     @property
@@ -190,7 +191,7 @@ def _disturbances(names: tuple[str, ...], given: Any) -> Floats:
 
 
 def require_samples(model: Any, certified: CertifiedModel, box: Floats) -> None:
-    """A ValueError where a learned model has no samples in the box."""
+    """A ValueError if a learned model has too few samples in the box."""
     samples = model if isinstance(model, Transitions) else getattr(model, "transitions", None)
     if samples is None or certified.learned is None:
         return

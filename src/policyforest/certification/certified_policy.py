@@ -16,7 +16,7 @@ PolicyPrecision = Literal["float64", "float32", "int16"]
 
 
 def policy_to_certify(policy: Any, precision: str | None) -> tuple[Policy, PolicyPrecision]:
-    """The policy in double precision and what it runs in; others than forests are refused."""
+    """The policy in double precision, and the precision in which it runs; policies other than forests are refused."""
     if getattr(policy, "signals", None) is not None:
         raise ValueError("policy: has signals (history or actuators), which certificates do not support")
     if isinstance(policy, Float32Policy):
@@ -31,7 +31,7 @@ def policy_to_certify(policy: Any, precision: str | None) -> tuple[Policy, Polic
 
 
 def native_policy(policy: Policy, precision: PolicyPrecision) -> _core.CertifiedPolicy:
-    """What the core bounds."""
+    """The policy in the form that the core bounds."""
     if precision == "int16":
         from policyforest.export.int16 import quantise
 
@@ -49,7 +49,7 @@ def native_policy(policy: Policy, precision: PolicyPrecision) -> _core.Certified
 
 
 def acting_policy(policy: Policy, precision: PolicyPrecision) -> Any:
-    """What answers rows of states with actions, `act_batch`, to the bit of what is exported."""
+    """The policy whose `act_batch` returns the actions of the exported code, bit for bit."""
     if precision == "int16":
         from policyforest.export.int16 import quantise
 
@@ -63,7 +63,7 @@ def turn_pairs(periodic: Any, n_states: int) -> list[tuple[float, float]]:
 
 
 def known_box(policy: Policy) -> Floats:
-    """The states that the policy was learned on; angles are known all round."""
+    """The states that the policy was learned on; angles are known in their whole turn."""
     box = np.array(policy.state_box)
     for d in policy.periodic:
         box[d] = (-np.inf, np.inf)

@@ -26,7 +26,7 @@ def unproved_states(
     shares: tuple[float, float],
     stopped: str,
 ) -> UnprovedStates:
-    """What is known of the cells that are not proved; `shares` are those undecided and ruled out."""
+    """What is known about the cells that are not proved; `shares` are the undecided and the ruled-out ones."""
     n = len(task.box)
     if len(cells) == 0:
         return UnprovedStates(1.0, 0.0, None, f"the search ended before its first round; {stopped}")
@@ -64,7 +64,8 @@ def _reason(ruled_out: bool, bounded: bool, some: bool, left: Leaving | None, st
 
 
 class Leaving(NamedTuple):
-    """A state from which a trajectory leaves the box, after so many steps, and whether one does from all tried."""
+    """A state from which a trajectory leaves the box, the number of steps, and whether one leaves from all states that
+    were tried."""
 
     state: Floats
     steps: int
@@ -83,7 +84,7 @@ def _leaving(task: CertificationTask, acting: Any, states: Floats) -> Leaving | 
 
 
 def _steps_inside(task: CertificationTask, acting: Any, states: Floats, way: float) -> Floats:
-    """After how many steps each trajectory has left the box; more than were tried where it has not."""
+    """After how many steps each trajectory has left the box; more than were tried if it has not."""
     rng = np.random.default_rng(0)
     model, box = task.model, task.box
     here, left = states.copy(), np.full(len(states), TRIED_STEPS + 1.0)

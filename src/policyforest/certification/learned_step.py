@@ -1,4 +1,4 @@
-"""A learned model as plain numbers: what a certificate holds of it, what the search compiles and the checker reads.
+"""A learned model as plain numbers: stored in a certificate, compiled by the search, and read by the checker.
 
 The change of state dimension d is c · phi(x) + F(x), where x are the used state dimensions and the actions, phi are
 products of the scaled inputs (sine and cosine of angles) and F is a forest over the inputs, clipped to the range of the
@@ -40,14 +40,14 @@ class LearnedStep:
     """One control step of a learned model."""
 
     n_read: int
-    """Dimensions of the samples, which are what the policy reads"""
+    """The number of dimensions of the samples, which the policy reads"""
     n_actions: int
     inputs: tuple[int, ...]
     """Those of them that the model reads"""
     table: Floats
     """A row (centre, scale, turn, low, high) for each used state dimension and action"""
     coefficients: tuple[Floats, ...]
-    """Of each output: the plain dimensions, then the angles; empty: no polynomial"""
+    """Coefficients of each output, the plain dimensions before the angles; empty: no polynomial"""
     forests: tuple[Forest | None, ...]
     turns: Mapping[int, tuple[float, float]]
     """Dimensions of the samples that are angles"""

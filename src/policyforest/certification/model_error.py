@@ -1,4 +1,4 @@
-"""How far a learned model's predictions are off, and what that means: the clause of a certificate.
+"""The errors of a learned model, and the clause of a certificate that follows from them.
 
 The error of a held-out step in units of the model's typical errors is max_d |s'_d - f_d(s, a)| / sigma_d. The bound eps
 is sigma times the k-th smallest of M such numbers, k = ceil(coverage * M). For independent steps the chance that a new
@@ -25,7 +25,7 @@ FEWEST_STEPS = 20
 
 @dataclass(frozen=True)
 class ErrorClause:
-    """What held-out steps show about a bound on the model's errors."""
+    """The evidence of held-out steps for a bound on the model's errors."""
 
     within: int
     steps: int
@@ -57,18 +57,18 @@ def error_bound(errors: Floats, typical: Floats, coverage: float) -> Floats:
         raise ValueError(f"held_out: has {len(errors)} steps, must have at least {FEWEST_STEPS}")
     scores = np.sort((np.abs(errors) / typical).max(axis=1))
     factor = float(scores[math.ceil(coverage * len(scores)) - 1])
-    # One unit more, so that the step that sets the bound is within it after rounding.
+    # One unit in the last place more, so that the step that sets the bound is within it after rounding.
     return np.nextafter(typical * factor * (1 + 1e-12), np.inf)
 
 
 def error_clause(errors: Floats, bound: Floats, confidence: float = CONFIDENCE) -> ErrorClause:
-    """How many errors are within a bound, and what share of further steps is."""
+    """How many errors are within a bound, and the share of further steps that is."""
     within = int((np.abs(errors) <= bound).all(axis=1).sum())
     return ErrorClause(within, len(errors), confidence, clopper_pearson(within, len(errors), confidence))
 
 
 def clopper_pearson(successes: int, trials: int, confidence: float) -> float:
-    """The lower limit of a share: the largest p at which so many successes have a chance of 1 - confidence at most."""
+    """The lower limit of a share: the largest p with P(at least so many successes) <= 1 - confidence."""
     if successes == 0:
         return 0.0
     low, high = 0.0, 1.0

@@ -1,4 +1,4 @@
-"""Numbers in words that never say more than is known: rounded to few digits, on the side that claims less."""
+"""Numbers as text that never claim more than is known: rounded to few digits, to the side that claims less."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ DIGITS = 6
 
 
 def percent(share: float, places: int = 2) -> str:
-    """A share that is reached, rounded down: 0.99999 is 99.99%."""
+    """A share as a percentage, rounded down: 0.99999 is 99.99%."""
     exact = 100 * Decimal(repr(float(share)))
     return f"{exact.quantize(Decimal(1).scaleb(-places), rounding=ROUND_FLOOR)}%"
 

@@ -29,7 +29,7 @@ def steps_per_move(policy: Policy, program: _core.StepProgram, model: CertifiedM
         program.run(np.ascontiguousarray(np.hstack([points, policy.act_batch(model.read(points)), noise])))
     )
     n = len(start)
-    # In units of the half sides: column i is what moving state i does.
+    # In units of the half sides: column i is the effect of moving state i.
     scaled = ((after[:n] - after[n:]) / (2 * APART)).T / half[:, np.newaxis]
     if not np.isfinite(scaled).all():
         return 1

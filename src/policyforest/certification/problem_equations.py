@@ -18,7 +18,8 @@ TURN = (-math.pi, math.pi)
 
 
 def problem_equations(problem: NativeProblem) -> Equations:
-    """The equations of a problem; a ValueError for one that has none here or that a rigid-body engine integrates."""
+    """The equations of a problem; a ValueError for a problem without equations here, or one that a rigid-body engine
+    integrates."""
     if isinstance(problem.system, EngineSystem):
         raise ValueError(f"model: {type(problem).__name__} is integrated by an engine, must have equations")
     match problem:

@@ -1,6 +1,7 @@
-"""The search for a certificate: `certify` checks what it is given, drives the core's rounds and reports the rest.
+"""The search for a certificate: `certify` checks its arguments, runs the rounds of the core, and reports the states
+that are not proved.
 
-The core cuts a box into cells, bounds where each goes, and removes cells until those that are left only move into each
+The core cuts a box into cells, bounds where each goes, and removes cells until the remaining cells only move into each
 other (`core/include/policyforest/certify/invariant_search.hpp`). What a round has proved stays proved, so a search that
 is interrupted returns the best set so far.
 """
@@ -47,12 +48,12 @@ SENSOR_GRID = 9
 
 
 class SearchRound(NamedTuple):
-    """How far a search has come."""
+    """The progress of a search."""
 
     number: int
     cells: int
     proved: float
-    """The share of the start box"""
+    """The share of the start box that is proved"""
     undecided: float
 
 
@@ -81,13 +82,13 @@ def certify(
 
     Args:
         policy: A policy of forests.
-        model: `Equations`, a problem of this library, a `DynamicsModel`, or `Transitions`: 30% of them are held out.
+        model: `Equations`, a problem of this library, a `DynamicsModel`, or `Transitions`, of which 30% are held out.
         box: Rows (lo, hi) for each state: the box that must never be left.
         target: Rows (lo, hi): also prove that trajectories reach this box and stay in it.
         disturbance: Ranges of the equations' disturbances, by name or as rows; a number d stands for the range ±d.
-        horizon: With a target: the most moves that may pass before it is reached.
+        horizon: With a target: the largest number of moves until it is reached.
         precision: The arithmetic in which the policy runs: "float64" (default), "float32" or "int16".
-        start: The states to prove it for; default: the box. With three states or more, a smaller box is needed.
+        start: The box of states to certify; default: the whole box. With three states or more, a smaller one is needed.
         steps: Control steps of one move; default: 1, or with three states or more, as many as shrink the start box.
         error: A bound on the error of a learned model for each state, in place of one found on held-out samples.
         coverage: The share of held-out steps whose errors must lie within the bound that is found on them.
@@ -150,7 +151,7 @@ def _require_spaces(policy: Policy, model: CertifiedModel) -> None:
 
 
 def _require_known(policy: Policy, model: CertifiedModel, box: Floats) -> None:
-    """A ValueError where the box holds states that the policy does not know; sensors are asked on a grid."""
+    """A ValueError if the box holds states that the policy does not know; sensors are evaluated on a grid."""
     if model.sensors is None:
         _require_inside("box", box, known_box(policy), "the policy's box")
         return
@@ -177,7 +178,7 @@ def _require_inside(name: str, inner: Floats, outer: Floats, what: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class CertificationTask:
-    """What is asked: a checked policy, system and boxes."""
+    """The task of a search: a checked policy, system and boxes."""
 
     policy: Policy
     precision: PolicyPrecision

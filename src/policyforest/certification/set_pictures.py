@@ -66,7 +66,7 @@ def certificate_figure(
 
 
 def _view(certificate: Certificate, ways: list[Floats]) -> Floats:
-    """What is shown of each state: the start box, where trajectories go between moves, and a margin."""
+    """The range of each state in the picture: the start box, where trajectories go between moves, and a margin."""
     low, high = certificate.start[:, 0], certificate.start[:, 1]
     if certificate.steps > 1 and ways:
         visited = np.concatenate(ways)
@@ -155,7 +155,7 @@ def _ends(rng: np.random.Generator, ranges: Floats, rows: int) -> Floats:
 
 
 def certificate_blocks(certificate: Certificate, policy: Policy) -> list[str]:
-    """What a page about the policy shows of a certificate."""
+    """The blocks about a certificate on a page about its policy."""
     blocks = [heading("What is proved"), paragraph(certificate.statement())]
     if certificate and certificate.n_states >= 2:
         png = png_bytes(certificate_figure(certificate, policy))

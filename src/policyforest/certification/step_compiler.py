@@ -28,7 +28,7 @@ ARITHMETIC: dict[type[ast.AST], str] = {
 
 
 class StepCompiler:
-    """A growing list of operations; a result is the number of its operation."""
+    """A growing list of operations; results are referred to by the number of their operation."""
 
     def __init__(self, n_inputs: int) -> None:
         self.n_inputs = n_inputs
@@ -41,7 +41,7 @@ class StepCompiler:
         return len(self._codes)
 
     def emit(self, name: str, *read: int, value: float = 0.0) -> int:
-        """The result of an operation, which is new or was asked for before."""
+        """The result of an operation, which is added unless it is already in the list."""
         a, b, c = (*read, *(read[:1] * (3 - len(read))), 0, 0, 0)[:3]
         key = ((CODE[name], a, b, c), value)
         if key not in self._known:
@@ -57,7 +57,7 @@ class StepCompiler:
         return self.emit("input", i)
 
     def forest(self, forest: Forest, inputs: Sequence[int], angles: Sequence[bool]) -> int:
-        """What a forest predicts, its inputs clipped to its box; angles are moved to it by whole turns."""
+        """The prediction of a forest, with its inputs clipped to its box; angles are moved to it by whole turns."""
         self._forests.append((forest, list(inputs), list(angles)))
         return self.emit("forest", len(self._forests) - 1)
 
@@ -185,7 +185,7 @@ def compile_equations(equations: Equations) -> _core.StepProgram:
 
 
 def compile_sensors(equations: Equations) -> _core.StepProgram | None:
-    """What the policy reads of a state; None where that is the state itself."""
+    """The inputs of the policy as functions of a state; None if these are the state itself."""
     if not equations.sensors:
         return None
     compiler = StepCompiler(len(equations.states))

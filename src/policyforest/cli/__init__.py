@@ -37,7 +37,7 @@ from policyforest.cli.ros import ros
 from policyforest.cli.show import show
 
 USERS_ERRORS = (ValueError, TypeError, OSError, ImportError, MemoryError, gymnasium.error.Error)
-# Typer has its own copy of click in some versions: this is the class of both.
+# Some versions of Typer bundle their own copy of click; this finds the class in either case.
 UsageError: Any = typer.BadParameter.__base__
 ClickException: Any = UsageError.__base__
 
@@ -76,7 +76,7 @@ class _OneLineErrors(TyperGroup):
 
 
 def _refuse_usage(error: Any) -> None:
-    """One line in place of click's four; what asks for the help instead goes on."""
+    """Prints one line in place of click's four; where click shows the help instead, nothing is refused."""
     if type(error).__name__ == "NoArgsIsHelpError":
         return
     command = error.ctx.command_path if error.ctx is not None else "policyforest"
@@ -94,7 +94,7 @@ def _usage_message(error: Any) -> str:
 
 
 def _nearest_option(wrong: str, ctx: Any) -> str:
-    # Without the dashes, which all options have in common.
+    # Compared without the leading dashes, which all options share.
     parameters = ctx.command.get_params(ctx)
     known = {name.lstrip("-"): name for p in parameters for name in (*p.opts, *p.secondary_opts) if name[:2] == "--"}
     near = difflib.get_close_matches(wrong.lstrip("-"), list(known), 1, 0.6)
@@ -133,7 +133,7 @@ def _version(wanted: bool) -> None:
 
 
 def _note_warning(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
-    """Warnings of this library are notes for people, who have no use for a file and a line of ours."""
+    """Prints warnings of this library as notes, without the file and line, which mean nothing to a user."""
     if QUIET.get():
         return
     ours = category.__module__.startswith("policyforest")

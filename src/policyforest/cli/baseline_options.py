@@ -1,4 +1,4 @@
-"""The options for a controller that is already there: `explore` starts from it, and results are compared with it."""
+"""The options for an existing controller: `explore` starts from it, and results are compared with it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def compared(new: Any, baseline: Any, data: Transitions, discount: float, n_jobs
     if baseline is None:
         return {"compared": None}
     if data.n_episodes < 2 * FOLDS:
-        reason = f"{data.n_episodes} episodes are too few to hold some of them out, which needs {2 * FOLDS}"
+        reason = f"{data.n_episodes} episodes are too few to hold some of them out; at least {2 * FOLDS} are needed"
         return {"compared": {"statement": "not shown to be better", "text": f"not shown to be better: {reason}"}}
     found = compare_offline(new, baseline, data, discount=discount, folds=FOLDS, n_jobs=n_jobs)
     return {"compared": asdict(found) | {"text": str(found)}}
@@ -43,7 +43,7 @@ def compared(new: Any, baseline: Any, data: Transitions, discount: float, n_jobs
 
 @dataclass(frozen=True)
 class BaselineOptions:
-    """A controller that is already there."""
+    """An existing controller."""
 
     baseline: Annotated[
         str | None, typer.Option(help="A controller to start from: a .pforest file, or 'u = -12*theta - 3*omega'.")
@@ -60,10 +60,9 @@ class BaselineOptions:
     def prepared(
         self, env: Environment, signals: SignalOptions, seed: int
     ) -> tuple[Environment, SignalOptions, NoisyBaseline | None]:
-        """The environment, the options of it that are left to the agent, and the guard.
-
-        A controller that needs more than what is measured (derived signals, past rows) acts on the states that the
-        options make; then nothing is left."""
+        """The environment, the signal options that are left to the agent, and the guard. A controller that needs
+        derived signals or past rows acts on the states that these options make, so they are applied here and none are
+        left."""
         try:
             return env, signals, self.guard(Problem.of_env(env), seed)
         except ValueError:
@@ -73,7 +72,7 @@ class BaselineOptions:
         return stacked, {}, self.guard(Problem.of_env(stacked), seed)
 
     def _probe(self, env: Environment, signals: SignalOptions, seed: int) -> StackedGuard | None:
-        """What acts while a delay is looked for: the states hold no pending commands yet."""
+        """The guard that acts during the search for a delay, when states do not hold pending commands yet."""
         now = cast("SignalOptions", {name: value for name, value in signals.items() if name != "delay"})
         stacked = SignalTask(env, **now)
         guard = self.guard(Problem.of_env(stacked), seed) if signals.get("delay") == "auto" else None
@@ -82,7 +81,7 @@ class BaselineOptions:
         return StackedGuard(guard, stacked.plant.signals)
 
     def guard(self, problem: Problem, seed: int) -> NoisyBaseline | None:
-        """What keeps actions near the controller's; None without one."""
+        """The guard that keeps actions near those of the controller; None without a controller."""
         if self.baseline is None:
             if self.noise is not None or self.safe:
                 raise ValueError("--noise, --safe: need --baseline, must be left out without it")

@@ -63,7 +63,7 @@ def bench(
         "cortex_m4f": None,
     }
     if missing := CORTEX_M4F.missing():
-        note(f"no count of instructions: apt-get install {' '.join(missing)}")
+        note(f"instructions were not counted; to count them: apt-get install {' '.join(missing)}")
     else:
         report["cortex_m4f"] = asdict(cortex_m4f_instructions(learned, precision, style, seed))  # type: ignore[arg-type]
     _show(report, json)
@@ -77,13 +77,13 @@ def _show(report: dict[str, Any], json: bool) -> None:
 
 
 def _trajectory(policy: Policy, seed: int) -> tuple[Floats, str]:
-    """States of episodes, or a smooth way through the state box where the policy's problem is not known."""
+    """States of episodes, or a smooth path through the state box if the policy's problem is not known."""
     if policy.info.problem:
         return collect(policy.info.problem, policy, steps=STATES, seed=seed).states, policy.info.problem
     corners = random_states(policy, STATES // 100 + 1, np.random.default_rng(seed))
     at = np.linspace(0, len(corners) - 1, STATES)
     columns = [np.interp(at, np.arange(len(corners)), corners[:, d]) for d in range(corners.shape[1])]
-    return np.column_stack(columns), "a way through the state box"
+    return np.column_stack(columns), "a path through the state box"
 
 
 def _lines(report: dict[str, Any]) -> dict[str, str]:

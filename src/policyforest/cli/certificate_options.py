@@ -81,7 +81,9 @@ class SetOptions:
 
     box: Annotated[
         str | None,
-        typer.Option(help="The box that must never be left, 'lo:hi, lo:hi, …'.  [default: the states that are known]"),
+        typer.Option(
+            help="The box that must never be left, 'lo:hi, lo:hi, …'.  [default: the states that the policy knows]"
+        ),
     ] = None
     start: Annotated[
         str | None,

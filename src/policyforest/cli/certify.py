@@ -112,7 +112,7 @@ def _report(
 
 
 def certificate_lines(found: Certificate, report: dict[str, Any]) -> dict[str, str]:
-    """Names and words about a certificate, for tables."""
+    """The lines of the table that describes a certificate."""
     names, lines = found.model.state_names, {"proved": report["statement"]}
     whole = np.array_equal(found.start, found.box)
     if found:
@@ -152,7 +152,7 @@ def _check(path: Path, policy: Any, file: Path, model: CertifiedModel | None, js
 def _named_model(
     policy: Any, path: Path, system: SystemOptions, logs: LogOptions, seed: int, jobs: int
 ) -> CertifiedModel | None:
-    """The model that the options name; None where they name none."""
+    """The model that the options name; None if they name none."""
     if not (system.problem or system.equations or system.data):
         return None
     model, arguments = system.system(policy, path, logs), system.arguments()

@@ -28,7 +28,7 @@ def data(
 ) -> None:
     """Describe a log: a dry run that learns nothing.
 
-    Shows episodes, samples, ranges, the sampling period and what usually goes wrong with logs."""
+    Shows episodes, samples, ranges and the sampling period, and warns of common faults."""
     if output is not None and output.suffix not in (".npz", ".parquet"):
         raise ValueError(f"--output: is '{output}', must end in .npz or .parquet")
     log = read_log(paths, **log_options.arguments(), **signals.of_log())
@@ -47,7 +47,7 @@ def _lines(found: Description) -> dict[str, str]:
     lines = {
         "format": f"{', '.join(found.formats)}, {len(found.files):,} files, {found.n_rows:,} rows",
         "samples": f"{found.n_samples:,} in {found.n_episodes:,} episodes of {shortest:,} to {longest:,} steps "
-        f"(median {middle:,}); {found.n_last_rows:,} rows are next states alone",
+        f"(median {middle:,}); {found.n_last_rows:,} rows are used only as next states",
         "terminal": f"{found.n_terminal:,} samples; {100 * found.terminal_share:.1f}% of the episodes "
         f"({found.terminal or 'no column'})",
         "reward": "none" if found.reward_range is None else f"{found.reward} in {_range(*found.reward_range)}",
@@ -56,7 +56,7 @@ def _lines(found: Description) -> dict[str, str]:
         constant = ", constant" if column.constant else ""
         lines[f"{column.role} {column.name}"] = f"{_range(column.low, column.high)}, mean {column.mean:.4g}{constant}"
     if found.period is not None:
-        brought = f", brought to {found.resampled_to:g} s" if found.resampled_to is not None else ""
+        brought = f", resampled to {found.resampled_to:g} s" if found.resampled_to is not None else ""
         lines["period"] = f"{found.period:.4g} s, jitter {found.jitter:.2g} s{brought}"
     lines["gaps"] = f"{found.n_gaps:,}; {found.n_duplicates:,} repeated rows; {found.n_malformed:,} malformed rows"
     if found.n_lost:

@@ -62,7 +62,7 @@ INTRODUCTION = (
 
 @dataclass(frozen=True)
 class MeasuredPolicy:
-    """A policy of the demo with what was measured of it."""
+    """A policy of the demo, with its measured returns and its time per action."""
 
     name: str
     policy: Policy
@@ -166,12 +166,12 @@ def _rollouts(data: Transitions, learned: Learned) -> Figure:
 
 
 def _reached(policy: Policy) -> str:
-    """What the forces can be, over all states at once."""
+    """The exact range of the force over all states, and its sensitivity, as text."""
     found = policy.range()
     moves = " and ".join(f"{policy.sensitivity(d).at_most[0]:.1f} N" for d in range(len(policy.state_box)))
     return (
         f"Over all states it was learned on, the force lies exactly in [{found.low[0]:.2f}, {found.high[0]:.2f}] N. "
-        f"A change of the angle alone, and of the speed alone, changes it by at most {moves}."
+        f"Changes of only the angle, or only the speed, change it by at most {moves}."
     )
 
 

@@ -36,7 +36,7 @@ EXTRAS = {
 }
 # For those who work on PolicyForest itself.
 DEVELOPMENT_EXTRAS = ("docs", "test", "bench")
-# Packages that no extra brings, by the names of their modules.
+# Packages that no extra installs, by the names of their modules.
 SEPARATE = {"lightgbm": "forests of LightGBM", "xgboost": "forests of XGBoost"}
 
 
@@ -84,7 +84,8 @@ def installed_module(module: str) -> str | None:
     """The version of the package that has a module. It can have another name, such as xgboost-cpu."""
     found = installed(module)
     if found is None and find_spec(module) is not None:
-        # This looks at the files of all packages, which takes a second: only where the name alone does not do.
+        # This reads the file lists of all packages, which takes a second, so it runs only if the name alone is not
+        # found.
         found = next(map(installed, packages_distributions().get(module, ())), "installed")
     return found
 
@@ -102,7 +103,7 @@ def _machine() -> dict[str, str]:
 
 
 def _requirements() -> list[tuple[str, str]]:
-    """The packages that this one asks for, each with the extra that brings it ("": none, it is always needed)."""
+    """The packages that this one requires, each with the extra that installs it ("" if it is always required)."""
     try:
         lines = [line for line in requires("policyforest") or [] if _for_this_python(line)]
     except PackageNotFoundError:
@@ -114,13 +115,14 @@ def _requirements() -> list[tuple[str, str]]:
 
 
 def _for_this_python(requirement: str) -> bool:
-    """Whether a requirement is for this version of Python: some extras name another package for newer ones."""
+    """Whether a requirement applies to this version of Python: some extras require another package for newer
+    versions."""
     found = re.search(r"python_version\s*(<|>=)\s*['\"]3\.(\d+)", requirement)
     return found is None or (sys.version_info.minor < int(found[2])) == (found[1] == "<")
 
 
 def _optional(requirements: list[tuple[str, str]]) -> dict[str, str]:
-    """The packages that are not always needed, each with words on what it is for and how to get it."""
+    """The optional packages, each with a text for the case that it is missing: its purpose and how to install it."""
     brought = {
         name: f"missing (for {EXTRAS[extra]}): pip install 'policyforest[{extra}]'"
         for name, extra in requirements

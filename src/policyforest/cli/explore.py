@@ -127,7 +127,7 @@ def explore(
     Explores PROBLEM, learns several policies from all samples at the end, and keeps the best of them."""
     selection.check()
     budget = run_options.budget
-    plans = run_options.agent == PLAN_AGENT  # it uses formulas itself, too
+    plans = run_options.agent == PLAN_AGENT  # this agent itself also uses the formulas
     with closing(known.applied(open_environment(problem))) as env:
         wanted = _with_stored_delay(signals.arguments(), run_options.run_dir)
         parts = baseline.prepared(env, wanted, seed)
@@ -152,14 +152,14 @@ def explore(
 
 
 def _compared_with_guard(explorer: ExploringAgent, best: Any, discount: float, jobs: int) -> dict[str, Any]:
-    """How the policy compares with the controller of the guard, by the samples alone; nothing without a guard."""
+    """How the policy compares with the controller of the guard, judged by the samples alone; empty without a guard."""
     law = None if explorer.guard is None else explorer.guard.baseline
     return compared(best, law, explorer.transitions, discount, jobs)
 
 
 def _judged(explorer: ExploringAgent, best: Any, env: Environment, seed: int) -> tuple[Evaluation, dict[str, Any]]:
-    """What the policy earns in episodes that neither the run nor the validation has seen, under the guard of the run if
-    there is one, and how often that changed its actions."""
+    """Evaluates the policy in episodes that neither the run nor the validation has used, under the guard of the run if
+    there is one; also returns how often the guard changed its actions."""
     played = explorer.guarded(best)
     judged = evaluate(played, env, episodes=EVALUATION_EPISODES, seed=seed, max_steps=explorer.longest_judged)
     return judged, {"guard": guard_report(played)}
@@ -189,7 +189,7 @@ def _open(
 
 
 def _note_beginning(explorer: ExploringAgent, run_dir: Path | None) -> None:
-    """How a delay was found, and whether a run is resumed."""
+    """Prints how a delay was found, and whether a run is resumed."""
     if (found := getattr(explorer.env, "evidence", None)) is not None:
         note(str(found))
     if explorer.n_episodes:
@@ -201,7 +201,7 @@ def _discount(problem: str, options: RunOptions) -> float:
 
 
 def _with_stored_delay(signals: SignalOptions, run_dir: Path | None) -> SignalOptions:
-    """A delay that is to be found, as the run that is resumed has found it."""
+    """The signal options with ``delay="auto"`` replaced by the delay that the resumed run has found."""
     if run_dir is None or not (run_dir / "settings.json").is_file() or signals.get("delay") != "auto":
         return signals
     return signals | {"delay": stored_delay(run_dir)}
@@ -210,7 +210,7 @@ def _with_stored_delay(signals: SignalOptions, run_dir: Path | None) -> SignalOp
 def _play(
     explorer: ExploringAgent, budget: tuple[int | None, int | None], tensorboard: Path | None, quiet: bool
 ) -> None:
-    """The episodes that are left of the run."""
+    """Plays the remaining episodes of the run."""
     episodes, steps = budget
     with closing(EpisodeTable(quiet, tensorboard)) as shown:
         explorer.learn(episodes, steps, callback=shown)
@@ -226,7 +226,7 @@ def _best_policy(explorer: ExploringAgent, selection: SelectionOptions, quiet: b
 
 
 class EpisodeTable:
-    """One line per episode, live on a terminal or in a pipe, silent with --json and --quiet; TensorBoard's scalars."""
+    """Prints one line per episode, unless --json or --quiet is given, and writes the scalars for TensorBoard."""
 
     HEAD = f"{'episode':>7} {'plan':>10} {'steps':>6} {'return':>10} {'best':>10} {'coverage':>8} {'planning':>9}"
 

@@ -26,16 +26,16 @@ def exploration_report(explorer: ExploringAgent, output: Path, judged: Evaluatio
 
 
 def lost_steps(explorer: ExploringAgent) -> dict[str, Any]:
-    """Steps that no sample was made of, because the history filled, and episodes that ended meanwhile; in this process,
-    so without the earlier part of a run that is resumed."""
+    """Counts the steps that gave no sample because the history was filling, and the episodes that ended meanwhile. Only
+    this process is counted, not the earlier part of a resumed run."""
     env = explorer.env
     filling, short = (getattr(env, name, 0) for name in ("n_filling", "n_short_episodes"))
     return {"lost": filling, "short_episodes": short}
 
 
 def _about_model(explorer: ExploringAgent) -> dict[str, Any]:
-    """What only agents report that plan with a model: which functions they were given, and whether they found anything
-    that is worth doing."""
+    """What only agents that plan with a model report: the known functions, the number of plans, and whether they found
+    a policy that beats a constant action."""
     if not isinstance(explorer, ModelExploration):
         return {}
     known = [name for name in ("reward", "terminal") if explorer.settings()[name] is not None]

@@ -20,7 +20,7 @@ from policyforest.policy.policy_files import load
 
 
 class ExportFormat(StrEnum):
-    """What a policy can become."""
+    """The formats of an exported policy."""
 
     C = "c"
     ONNX = "onnx"
@@ -28,7 +28,7 @@ class ExportFormat(StrEnum):
 
 @dataclass(frozen=True)
 class CodeOptions:
-    """What the C code is like."""
+    """The options of the C code."""
 
     precision: Annotated[str, typer.Option(help="C: the precision, float64, float32 or int16.")] = "float64"
     style: Annotated[str, typer.Option(help="C: the style, table (small) or branches (fast for small trees).")] = (
@@ -115,7 +115,7 @@ def _as_one_tree(policy: Policy, options: OneTreeOptions) -> Policy:
 
 def _moved(tree: Simplification) -> str:
     apart = zip(tree.mean_change, tree.largest_change, strict=True)
-    return "actions moved by " + "; ".join(f"{mean:.3g} in the mean, {most:.3g} at most" for mean, most in apart)
+    return "actions change by " + "; ".join(f"{mean:.3g} on average, {most:.3g} at most" for mean, most in apart)
 
 
 def _write_c(policy: Policy, directory: Path, code: CodeOptions) -> CExport:
@@ -129,7 +129,9 @@ def _write_onnx(policy: Policy, path: Path, code: CodeOptions) -> dict[str, Any]
 
     if code.precision not in ("float32", "float64") or code.style != "table":
         given = f"{code.precision!r}, {code.style!r}"
-        raise ValueError(f"--precision, --style: are {given}; ONNX is float32 and has no styles")
+        raise ValueError(
+            f"--precision, --style: are {given}, must be left out with ONNX: it is float32 and has no styles"
+        )
     if code.max_bytes is not None:
         raise ValueError(f"--max-bytes: is {code.max_bytes}, must be left out with ONNX, which is not written to flash")
     export_onnx(policy, path)

@@ -1,4 +1,4 @@
-"""``policyforest gazebo setup | start | stop | status | remove``: Gazebo in a Debian of its own."""
+"""``policyforest gazebo setup | start | stop | status | remove``: Gazebo in a separate Debian."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def print_line(text: str) -> None:
 
 
 def _live(line: str) -> None:
-    """The latest line of a command, overwritten by the next; on a terminal alone."""
+    """Shows the latest line of a command, overwritten by the next; only on a terminal."""
     if sys.stderr.isatty():
         width = shutil.get_terminal_size().columns - 1
         print(f"\r{line[:width]:<{width}}\r", end="", file=sys.stderr, flush=True)

@@ -20,13 +20,13 @@ class KnownOptions:
         typer.Option(help="A known reward in place of the problem's: '-(theta**2) - 0.1*u**2 - next_omega**2'."),
     ] = None
     terminal: Annotated[
-        str | None, typer.Option(help="A known end in place of the problem's: 'abs(next_theta) > 1.5'.")
+        str | None, typer.Option(help="A known terminal condition in place of the problem's: 'abs(next_theta) > 1.5'.")
     ] = None
 
     def applied(self, env: Environment) -> Environment:
-        """The environment under what is known."""
+        """The environment with the known reward and end."""
         return known_task(env, self.reward, self.terminal)
 
     def told(self) -> dict[str, str]:
-        """What the info of a policy says about it."""
+        """What the info of a policy records about them."""
         return {name: text for name, text in vars(self).items() if text is not None}

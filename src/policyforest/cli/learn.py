@@ -79,7 +79,7 @@ class OutputOptions:
     json: Json = False
 
     def require_places(self) -> None:
-        """Refuses at once what could not be written when all the work is done."""
+        """Refuses, before the work begins, paths that cannot be written at its end."""
         places = (("output", self.output, (SUFFIX,)), ("save-data", self.save_data, (".npz", ".parquet")))
         for option, path, endings in places:
             if path is not None and path.suffix not in endings:
@@ -88,7 +88,7 @@ class OutputOptions:
                 raise ValueError(f"--{option}: is '{path}', must lie in a folder that exists")
 
     def require_iterations(self, method: str) -> None:
-        """Refuses what only the iterations of Fitted Q Iteration fill."""
+        """Refuses output options that only Fitted Q Iteration can fill."""
         for option, path in (("checkpoint-dir", self.checkpoint_dir), ("tensorboard", self.tensorboard)):
             if path is not None and method in WITHOUT_Q:
                 raise ValueError(

@@ -56,7 +56,7 @@ def print_learned(source: str, report: dict[str, Any]) -> None:
 
 
 def print_candidates(settings: Mapping[str, Any]) -> None:
-    """The table of candidates, if the settings of a policy tell of any."""
+    """The table of candidates, if the settings of a policy contain any."""
     comparison = comparison_of(settings)
     if comparison is not None:
         rows = [(one_line(name), *figures) for name, *figures in comparison.rows()]
@@ -65,7 +65,7 @@ def print_candidates(settings: Mapping[str, Any]) -> None:
 
 
 def warn_of(planned: PlannedPolicy, has_baseline: bool) -> None:
-    """Says on standard error what the result does not beat, or was not compared with."""
+    """Warns on standard error if the result does not beat an alternative, or was not compared with it."""
     if planned.note:
         warn(planned.note)
     if has_baseline and not planned.candidates:
@@ -102,7 +102,7 @@ def _resampling(drawn: dict[str, Any]) -> str:
     """How many samples came from the learned model, and how good it is; or why it was not used."""
     worst = min(*drawn["state_scores"], drawn["reward_score"])
     if drawn["n_drawn"] == 0:
-        # A negative R² of a few samples can be any number: it says no more than that the mean predicts better.
+        # A negative R² of a few samples can be any number: it shows only that the mean predicts better.
         quality = f"{worst:.2g}" if worst >= 0.0 else "below 0" if math.isfinite(worst) else "unknown"
         return (
             f"none: the learned model was not used, because its lowest R² on held-out steps is {quality} "

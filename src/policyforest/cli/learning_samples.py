@@ -21,11 +21,11 @@ from policyforest.environments.episodes import Environment
 from policyforest.environments.known_task import known_task
 from policyforest.environments.named_problems import named_problem
 
-# Whichever comes first, where nothing is said.
+# The defaults; collecting ends at the episodes or the steps, whichever comes first.
 DEFAULT_EPISODES, DEFAULT_STEPS, DEFAULT_SAMPLES = 100, 10_000, 10_000
 
 SampleOrigin = dict[str, Any]
-"""What the info of a policy says about its samples"""
+"""What the info of a policy records about its samples"""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def take_samples(
     _refuse_without_data(reading)
     if not problem:
         raise ValueError(
-            "PROBLEM: is missing, must be a problem such as double-integrator where no logs are given with --data "
+            "PROBLEM: is missing, must be a problem such as double-integrator unless logs are given with --data "
             "(see policyforest learn --help)"
         )
     if options.samples is not None and options.by_episodes:
@@ -145,7 +145,7 @@ def _read(data: list[str], reading: dict[str, Any], quiet: bool) -> tuple[Transi
 
 
 def _refuse_without_data(reading: dict[str, Any]) -> None:
-    """Options of logs say nothing about an environment."""
+    """Refuses options that only apply to logs."""
     plain = {"time_unit": 1.0, "on_error": "fail", "degrees": (), "angles": ()}
     for name, value in reading.items():
         if plain.get(name) != value:

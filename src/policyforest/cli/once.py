@@ -1,4 +1,4 @@
-"""What every command does with its options: one given twice is refused, and --quiet is known."""
+"""What every command does with its options: it refuses an option given twice, and accepts --quiet."""
 
 from __future__ import annotations
 
@@ -29,13 +29,14 @@ class Once(TyperCommand):
 
 
 def _hush(ctx: typer.Context, quiet: bool) -> None:
-    """Ends with the command, so that a program that runs several keeps its notes."""
+    """Sets --quiet until the command ends, so that a program that runs several commands keeps its notes."""
     token = QUIET.set(QUIET.get() or quiet)
     ctx.call_on_close(lambda: QUIET.reset(token))
 
 
 def _quiet_option() -> Any:
-    """Made by typer from a function: the arguments of its own classes differ between its versions."""
+    """The option --quiet. Typer makes it from a function, because the arguments of its classes differ between
+    versions."""
     app = typer.Typer(add_completion=False)
 
     @app.command()

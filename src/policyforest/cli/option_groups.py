@@ -9,8 +9,8 @@
     def draw(path: Path, *, sizes: Sizes, json: Json = False) -> None: ...
 
 The command line has --width, --height and --json, in this order, and `draw` gets ``Sizes(width, height)``. A name that
-occurs more than once is one option: its first declaration counts, and its value goes to every place. A command can so
-give an option of a group another position or another help text.
+occurs more than once is one option: its first declaration counts, and its value goes to every place. In this way a
+command can change the position or the help text of an option of a group.
 """
 
 from __future__ import annotations

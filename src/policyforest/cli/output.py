@@ -1,6 +1,6 @@
 """What the commands print: tables or JSON on standard output, notes and progress on standard error.
 
-Progress is shown on a terminal alone; in a pipe a command prints nothing but its result. With ``--quiet`` there are no
+Progress is shown only on a terminal; in a pipe a command prints nothing but its result. With ``--quiet`` there are no
 notes, warnings and progress either; errors stay.
 """
 
@@ -71,7 +71,7 @@ def _finite(value: Any) -> Any:
 
 
 def one_line(text: str, most: int = 2_000) -> str:
-    """A text from a file, safe to print: line breaks and control characters as escapes, and an end to its length."""
+    """A text from a file, safe to print: line breaks and control characters are escaped, and its length is limited."""
     shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
     return shown if len(shown) <= most else shown[:most] + "…"
 
@@ -94,7 +94,7 @@ def print_pairs(title: str, pairs: Mapping[str, object]) -> None:
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], figures: Sequence[str] = ()) -> None:
-    """A table; the columns named in `figures` are set to the right."""
+    """A table; the columns named in `figures` are right-aligned."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
@@ -118,19 +118,19 @@ def note(text: str) -> None:
 
 
 def warn(text: str) -> None:
-    """The same for what may be wrong."""
+    """A warning on standard error, unless --quiet is given."""
     if not QUIET.get():
         print(f"warning: {text}", file=sys.stderr)
 
 
 class ProgressDisplay:
-    """Shows how far learning has come."""
+    """Shows the progress of learning."""
 
     def stage(self, text: str) -> None:
         """A step whose length is not known."""
 
     def counted(self, text: str, total: int) -> Callable[[int, int], None]:
-        """A step of `total` parts; what is returned is called with how many of them are done."""
+        """A step of `total` parts; the returned function is called with the number of parts done and their total."""
         return lambda done, total: None
 
     def iterations(self, learner: FittedQIteration) -> None:
@@ -144,7 +144,8 @@ class ProgressDisplay:
 
 
 class _TerminalDisplay(ProgressDisplay):
-    """A bar with the time left. `horizon="auto"` may end before it: it counts the most iterations there can be."""
+    """A bar with the time left. `horizon="auto"` may end earlier, because the bar counts the largest possible number of
+    iterations."""
 
     def __init__(self, bar: Any) -> None:
         self._bar = bar
@@ -186,7 +187,7 @@ def progress(quiet: bool = False) -> Iterator[ProgressDisplay]:
 
 @contextmanager
 def training_curves(folder: Path | None) -> Iterator[Callable[[QIteration], None]]:
-    """What writes the iterations to a folder for TensorBoard, or does nothing without one."""
+    """A callback that writes the iterations to a folder for TensorBoard, or does nothing without a folder."""
     if folder is None:
         yield lambda iteration: None
         return

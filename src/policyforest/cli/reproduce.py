@@ -59,7 +59,7 @@ def reproduce(
 
 
 def _check(names: Sequence[str], scale: str, executor: str, address: str | None, out: Path) -> None:
-    """Refuses what cannot be meant, before anything is written."""
+    """Refuses wrong or contradictory arguments before anything is written."""
     from policyforest.paper import STUDIES
     from policyforest.paper.registry import EXHIBITS
 
@@ -74,7 +74,7 @@ def _check(names: Sequence[str], scale: str, executor: str, address: str | None,
 
 
 def _convert(out: Path) -> None:
-    """Cells that an earlier version stored, one per file."""
+    """Converts cells that an earlier version stored, one per file."""
     from policyforest.paper import STUDIES
     from policyforest.paper.cell_conversion import convert_old_layout
 
@@ -93,7 +93,7 @@ def _chosen(names: Sequence[str], out: Path, scale: str) -> list[Study]:
 
 
 def _executor(name: str, workers: int, address: str | None) -> Executor:
-    """Cells take one processor each; of a cluster, all of them."""
+    """The executor of the cells, which take one processor each; on a cluster, all processors are used."""
     if name == "ray":
         if address is not None and workers != -1:
             raise ValueError(f"--workers: is {workers}, must be left out with --address: a cluster has its own workers")
@@ -113,8 +113,8 @@ def _studies(names: Sequence[str]) -> list[Study]:
 
 
 def _computable(studies: list[Study], named: Sequence[Study], out: Path, scale: str) -> list[Study]:
-    """Without those that need an extra which is not installed: what is stored of them is drawn all the same. Those that
-    were asked for by their own names stay, to be an error."""
+    """The studies without those that need a missing extra; their stored cells are drawn all the same. Studies requested
+    by name are kept, so that their missing extra is reported as an error."""
     missing = [study for study in studies if study.missing(out, scale) and study not in named]
     left_out = [study for study in missing if not study.computable()]
     for study in left_out:

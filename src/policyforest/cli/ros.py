@@ -264,7 +264,7 @@ def _recording(path: Path | None, config: Any) -> Iterator[Any]:
 
 @contextmanager
 def _on_signals(stop: Callable[[], None]) -> Iterator[None]:
-    """Ctrl-C and SIGTERM end the block in good order."""
+    """Makes Ctrl-C and SIGTERM end the block in an orderly way."""
     kinds = (signal.SIGINT, signal.SIGTERM)
     before = [signal.signal(kind, lambda number, frame: stop()) for kind in kinds]
     try:
@@ -275,8 +275,8 @@ def _on_signals(stop: Callable[[], None]) -> Iterator[None]:
 
 
 def _beside(stop: Callable[[], None]) -> Callable[[], None]:
-    """`stop` in a thread of its own: what a signal interrupts may hold the very lock that `stop` needs, and the robot
-    would never get its safe action."""
+    """Calls `stop` in another thread: the code that a signal interrupts may hold the lock that `stop` needs, and the
+    robot would never get its safe action."""
     return lambda: threading.Thread(target=stop).start()
 
 

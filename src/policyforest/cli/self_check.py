@@ -77,15 +77,19 @@ def _check_predictions() -> str:
     for leaf_model in ("constant", "linear"):
         forest = _grown(leaf_model)
         by_hand = np.array([walk(forest, row) for row in rows])
-        assert np.array_equal(forest.predict(rows), by_hand), f"{leaf_model} leaves: many rows differ from a walk"
+        assert np.array_equal(forest.predict(rows), by_hand), (
+            f"{leaf_model} leaves: many rows differ from a walk in Python"
+        )
         single = [forest.predict_one(np.ascontiguousarray(row)) for row in rows]
-        assert np.array_equal(single, by_hand), f"{leaf_model} leaves: one row differs from a walk"
+        assert np.array_equal(single, by_hand), f"{leaf_model} leaves: one row differs from a walk in Python"
     return f"{ROWS} points, constant and linear leaves, equal to a walk in Python to the last bit"
 
 
 def _check_threads() -> str:
     one, two = _grown().arrays, _grown(n_jobs=2).arrays
-    assert all(np.array_equal(one[name], two[name]) for name in one), "two threads grew another forest than one"
+    assert all(np.array_equal(one[name], two[name]) for name in one), (
+        "two threads grew a different forest than one thread"
+    )
     return "the same forest from one thread and from two"
 
 
@@ -93,19 +97,19 @@ def _check_best_action() -> str:
     forest = _grown()
     states = np.random.default_rng(2).uniform(-1.0, 1.0, (50, 2))
     found = forest.best_action(states)
-    # The middles of the grid's cells are all the actions that differ.
+    # The forest is constant within each cell of the grid, so the midpoints of the cells stand for all actions.
     actions = -1.0 + (np.arange(64) + 0.5) / 32
     every = np.concatenate([np.repeat(states, 64, axis=0), np.tile(actions, 50)[:, None]], axis=1)
     best = forest.predict(every).reshape(50, 64).max(axis=1)
-    assert np.array_equal(found.value, best), "the maximum is not that of all actions tried in turn"
-    return "50 states, the maximum that trying all actions finds"
+    assert np.array_equal(found.value, best), "the maximum differs from the best of all actions tried in turn"
+    return "50 states, the same maximum as from trying all actions"
 
 
 def _check_algebra() -> str:
     forest = _grown(n_estimators=3, min_samples_leaf=60)
     rows = np.random.default_rng(3).uniform(-1.0, 1.0, (ROWS, 3))
     expected = forest.predict(rows)
-    assert np.allclose(forest.average().predict(rows), expected, atol=1e-12), "the average is not the forest's"
+    assert np.allclose(forest.average().predict(rows), expected, atol=1e-12), "the average differs from the forest"
     projected = [forest.project(row[:2]).predict(row[2:, None])[0] for row in rows]
     assert np.array_equal(projected, expected), "a projection differs from the forest"
     small = forest.average(20)
@@ -128,7 +132,7 @@ def _check_round_trip() -> str:
             again = load(path)
         rows = np.random.default_rng(4).uniform(-1.0, 1.0, (ROWS, 3))
         assert np.array_equal(policy.act_batch(rows), again.act_batch(rows)), "a loaded policy acts differently"
-    return "policies act the same after a save and a load"
+    return "policies act the same after saving and loading"
 
 
 def _check_learning() -> str:
@@ -142,7 +146,7 @@ def _check_learning() -> str:
     q = FittedQIteration(discount=0.98, horizon=10, resample=None, min_samples_leaf=1).fit(data)
     policy = FittedPolicyForest(n_states=2_000, min_samples_leaf=300).fit(q)
     mean = evaluate(policy, problem, episodes=1).mean
-    assert mean > -20.0, f"the double integrator was left with a return of {mean:.3g}"
+    assert mean > -20.0, f"the controller of the double integrator has a return of only {mean:.3g}"
     return f"a controller of the double integrator in {len(data)} samples: return {mean:.3g}"
 
 

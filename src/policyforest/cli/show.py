@@ -108,7 +108,7 @@ def show(
 
 
 def describe(policy: Any) -> dict[str, Any]:
-    """Plain data about a policy: what it maps to what, how large it is, and how it was learned."""
+    """Plain data about a policy: its inputs and outputs, its size, and how it was learned."""
     info = policy.info
     report: dict[str, Any] = {
         "kind": policy.kind,
@@ -137,7 +137,7 @@ def describe(policy: Any) -> dict[str, Any]:
 
 
 def inspect(policy: Any) -> dict[str, Any]:
-    """What the policy can do over all of the states it knows, exactly; nothing where that could take long."""
+    """The exact ranges of the actions over all states the policy knows; empty if computing them could take long."""
     if policy.kind != "forest" or len(policy.state_box) > MOST_DIMENSIONS or not np.isfinite(policy.state_box).all():
         return {}
     reached = policy.range()
@@ -161,13 +161,13 @@ def _numbers(option: str, text: str) -> list[float]:
 def _known_states(policy: Any) -> list[list[float]]:
     try:
         box = state_box(policy)
-    except UnboundedStatesError:  # a box without bounds can be told, if not drawn
+    except UnboundedStatesError:  # an unbounded box can be printed, but not drawn
         box = bounds(policy.observation_space)
     return [[float(lo), float(hi)] for lo, hi in box]
 
 
 def _proved(policy: Any, path: Path) -> Certificate:
-    """A certificate of this policy, not of another one, whose proof holds: what is shown as proved is."""
+    """The certificate, after a check that it belongs to this policy and that its proof holds."""
     found = load_certificate(path)
     if not isinstance(policy, Policy) or policy_digest(policy, found.precision) != found.policy_digest:
         raise ValueError(f"--certificate: {path} belongs to another policy")
@@ -180,7 +180,8 @@ def _proved(policy: Any, path: Path) -> Certificate:
 def _draw(
     policy: Any, drawing: DrawingOptions, beside: Path, at: list[float] | None, proved: Certificate | None
 ) -> Path | None:
-    """Where the picture was written; None without matplotlib or a finite box, unless the picture was asked for."""
+    """Draws the picture and returns its path; None without matplotlib or a finite box, unless the picture was
+    requested."""
     from policyforest.report.plots import policy_figure, save_png
 
     try:
@@ -207,7 +208,7 @@ def _write_page(
     at: list[float] | None,
     proved: Certificate | None,
 ) -> Path | None:
-    """Where the page was written; None where it cannot be, unless the page was asked for."""
+    """Writes the page and returns its path; None if it cannot be written, unless the page was requested."""
     from policyforest.report.policy_page import write_policy_page
 
     if policy.observation_space.shape[0] < 2:
@@ -246,7 +247,7 @@ def _lines(report: Mapping[str, Any]) -> dict[str, str]:
         lines["reaches"] = ", ".join(f"{name} in {_range(sides)} over all of these states" for name, sides in reached)
         moved = zip(labels.states, report["sensitivity"], strict=True)
         lines["sensitivity"] = ", ".join(
-            f"{name} alone moves it by at most {', '.join(f'{change:.4g}' for change in changes)}"
+            f"{name} alone changes it by at most {', '.join(f'{change:.4g}' for change in changes)}"
             for name, changes in moved
         )
     if "trees" in report:

@@ -13,7 +13,7 @@ from policyforest.data.signal_options import SignalOptions
 
 @dataclass(frozen=True)
 class SignalCommandOptions:
-    """How measurements become states, and commands actions."""
+    """How measurements become states, and how commands become actions."""
 
     history: Annotated[
         int | None,
@@ -84,7 +84,7 @@ def _delay(text: str) -> int | str:
 
 
 def numbers(option: str, text: str | None) -> Sequence[float] | float | None:
-    """The numbers of an option, one or several with commas between them."""
+    """The numbers of an option: one, or several separated by commas."""
     if text is None:
         return None
     try:

@@ -21,24 +21,24 @@ from policyforest.data.transitions import Transitions
 FOLDS = 5
 FEWEST_ROWS = 30
 PERFECT = 1e-4
-"""Errors far below this part of the variance are equally good: what is left of them is rounding."""
+"""Errors far below this part of the variance count as equal, because they are only rounding."""
 
 
 @dataclass(frozen=True)
 class DelayEvidence:
-    """One candidate."""
+    """The evidence for one candidate delay."""
 
     delay: int
     error: float
     """Mean squared error of held-out changes, as a part of their variance"""
     excess: float
-    """Natural logarithm of its ratio to the error of the best candidate, mean over episodes"""
+    """Mean over episodes of the natural logarithm of the ratio of this error to that of the best candidate"""
     excess_error: float
     """Standard error of the excess over episodes"""
 
     @property
     def tied(self) -> bool:
-        """Whether the data cannot tell it from the best candidate: within two standard errors."""
+        """Whether the data cannot distinguish it from the best candidate: the excess is within two standard errors."""
         return self.excess <= 2.0 * self.excess_error
 
 
@@ -54,8 +54,8 @@ class DelaySearch:
 
     @property
     def certain(self) -> bool:
-        """Whether other candidates are worse by more than two standard errors. With a history, a delay that is shorter
-        by less than its rows has the right command too and does not count."""
+        """Whether all other candidates are worse by more than two standard errors. With a history, delays that are
+        shorter by less than its number of rows also include the right command, and are not counted."""
         alike = range(self.delay - self.history + 1, self.delay + 1)
         return not any(row.tied for row in self.table if row.delay not in alike)
 
@@ -75,8 +75,8 @@ def find_delay(
     Args:
         data: Samples whose states are what was measured.
         longest: The longest delay that is tried.
-        history: Rows of measurements that predictions use: 2 or more where speeds are not measured.
-        before: "idle" where the idle action was commanded before each episode.
+        history: Rows of measurements that predictions use: 2 or more if speeds are not measured.
+        before: "idle" if the idle action was commanded before each episode.
     """
     longest = whole_number("longest", longest, at_least=0)
     signals = Signals(
@@ -98,7 +98,8 @@ def find_delay(
 
 
 def _evidence(errors: Floats, episodes: NDArray[np.int64]) -> tuple[DelayEvidence, ...]:
-    """Candidates compared episode by episode. Ratios keep an episode that nothing predicts from hiding the others."""
+    """Compares the candidates episode by episode. Ratios prevent an episode that no candidate predicts from hiding the
+    others."""
     which = np.unique(episodes, return_inverse=True)[1]
     size = np.bincount(which)
     logs = np.stack([np.log(np.bincount(which, error) / size + PERFECT) for error in errors])
@@ -112,11 +113,11 @@ def _evidence(errors: Floats, episodes: NDArray[np.int64]) -> tuple[DelayEvidenc
 def _newest_command(table: tuple[DelayEvidence, ...], history: int) -> int:
     """The delay of the newest command that matters.
 
-    Candidate d has the commands of d to d + history - 1 steps before. Where speeds are measured, one of them acts, and
-    up to `history` candidates have it: the longest of those is the delay.
+    Candidate d includes the commands given d to d + history - 1 steps before. If speeds are measured, one of them acts,
+    and up to `history` candidates include it: the longest of those is the delay.
     """
     tied = [row.delay for row in table if row.tied]
-    if len(tied) == len(table):  # commands have no effect that the data shows
+    if len(tied) == len(table):  # the data show no effect of the commands
         return 0
     found = tied[0]
     while found + 1 in tied and found + 1 < tied[0] + history:

@@ -1,4 +1,4 @@
-"""Episodes as rows of samples: what an episode is, and how episodes are laid one after the other and numbered."""
+"""Episodes as rows of samples: what an episode is, and how episodes are concatenated and numbered."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def episodes_of_rows(states: Floats, next_states: Floats, terminals: Bools) -> I
 
 
 def numbered_on(parts: Sequence[Ints]) -> Ints:
-    """The episodes of all parts; those of each part are numbered on from those of the parts before."""
+    """The episode numbers of all parts; those of each part continue those of the parts before."""
     numbers = [parts[0]]
     for part in parts[1:]:
         numbers.append(part + (numbers[-1].max() + 1))

@@ -1,8 +1,8 @@
 """Observations outside of the box that was declared for them: rounding, excursions, angles beyond their turn.
 
-Sensors and simulators do not keep to the box that their maker wrote down. A number that is beyond a side by no more
-than float32 rounds is within the box. A number further out is kept and counted: the box of the states to learn on
-grows with it. An angle beyond its turn is moved by whole turns. All of this is refused where the user asks for that.
+Sensors and simulators do not always keep to their declared box. A number that is beyond a side by no more than the
+rounding of float32 counts as inside the box. A number further out is kept and counted: the box of the states to learn
+on grows with it. An angle beyond its turn is moved by whole turns. With ``outside="raise"`` all of these are errors.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ ROUNDING = 4 * float(np.finfo(np.float32).eps)
 
 
 class ObservationWarning(UserWarning):
-    """Observations are not what was declared: they leave their box, ignore the seed, or end at a time limit."""
+    """An environment does not behave as declared: observations leave their box, resets ignore the seed, or a time limit
+    is reported as a terminal state."""
 
 
 def widened(box: Floats) -> Floats:

@@ -24,7 +24,7 @@ def known_rewards(function: Known, states: Floats, actions: Floats, next_states:
 
 
 def known_ends(function: Known, states: Floats, actions: Floats, next_states: Floats) -> NDArray[np.bool_]:
-    """Where a user's function ends the episode: everything but 0 and False does."""
+    """Where a user's function ends the episode: every value other than 0 and False ends it."""
     ends: NDArray[np.bool_] = _called("terminal", function, states, actions, next_states) != 0
     return ends
 

@@ -1,4 +1,4 @@
-"""The plant: what is known of a system besides its samples. Learners use it exactly instead of learning it.
+"""The plant: what is known about a system besides its samples. Learners use it exactly instead of learning it.
 
 Columns have names, so that a reward or an end can be written as a formula over the state, the action and the next
 state: ``-(theta**2) - 0.1*u**2``, ``abs(next_theta) > 1.5``. The next state has the same names with ``next_`` before
@@ -73,7 +73,7 @@ class Plant:
 
     @property
     def says_more(self) -> bool:
-        """Whether more than names is known."""
+        """Whether more than the names of the columns is known."""
         known = (self.reward, self.terminal, self.signals, self.exogenous)
         return any(x is not None for x in known) or bool(self.follows)
 

@@ -1,4 +1,4 @@
-"""The same steps told in another way: judged by a known reward, or stacked into the states that policies act on."""
+"""The same steps in another form: with a known reward or end, or stacked into the states that policies act on."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def whole_numbers(name: str, value: npt.ArrayLike) -> Ints:
     if array.dtype.kind not in "iu":
         raise TypeError(f"{name}: holds {array.dtype}, must hold integers")
     if array.size and (array.min() < 0 or array.max() >= 2**62):
-        raise ValueError(f"{name}: goes from {array.min()} to {array.max()}, must be within 0 and 2**62")
+        raise ValueError(f"{name}: goes from {array.min()} to {array.max()}, must be between 0 and 2**62")
     return frozen(array.astype(np.int64))
 
 

@@ -21,7 +21,7 @@ LONGEST_DELAY = 5
 
 
 class HistoryOptions(TypedDict, total=False):
-    """How measurements become states, and commands actions; what is left out changes nothing.
+    """How measurements become states, and how commands become actions; an omitted option changes nothing.
 
     | option | |
     |---|---|
@@ -34,7 +34,7 @@ class HistoryOptions(TypedDict, total=False):
     | `dead_zone` | commands closer to 0 than this are 0 |
     | `quantum` | actions are whole multiples of this |
     | `idle` | the action before the first one; default: 0, or the nearest to it |
-    | `exogenous` | names of what the system does not influence: set points, disturbances |
+    | `exogenous` | names of columns that the system does not influence: set points, disturbances |
     | `held` | those of them that a plan holds at their value; others are drawn from the samples |
     | `previewed` | those whose next value is measured already, such as ``["setpoint = setpoint_ahead"]`` |
     """
@@ -98,7 +98,7 @@ def make_signals(data: Transitions, options: SignalOptions, delay: int) -> Signa
 
 
 def signal_options(signals: Signals, delay: int) -> SignalOptions:
-    """The options that make these signals again."""
+    """The options that would make these signals."""
     options: dict[str, Any] = {
         "history": signals.history,
         "history_actions": signals.history_actions,
@@ -113,7 +113,7 @@ def signal_options(signals: Signals, delay: int) -> SignalOptions:
 
 
 def with_outside_columns(plant: Plant, options: SignalOptions) -> Plant:
-    """The plant with what the options tell of columns that the system does not influence."""
+    """The plant with the columns that, by the options, the system does not influence."""
     follows = [(name, name) for name in options.get("held", ())]
     for text in options.get("previewed", ()):
         name, equals, source = (part.strip() for part in text.partition("="))

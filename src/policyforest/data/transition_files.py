@@ -1,10 +1,10 @@
-"""Transitions in files: ``.npz`` and ``.parquet``, written whole or not at all, read with suspicion.
+"""Transitions in files: ``.npz`` and ``.parquet``, written completely or not at all, and checked when they are read.
 
 Both hold the arrays and one JSON text with the spaces. An ``.npz`` is a plain zip of ``.npy`` arrays without
 compression, so that no file can claim more memory than it has bytes; pickled objects are never read. A
 Parquet file carries a seal, a digest of itself in the gap that the format allows before its footer, because a
-damaged one can end the process of the library that reads it; the seal is no defence against malice, so take
-files of strangers as ``.npz``.
+damaged one can end the process of the library that reads it; the seal is no defence against malice, so use ``.npz`` for
+files from untrusted sources.
 """
 
 from __future__ import annotations

@@ -50,16 +50,16 @@ class Transitions:
     | `terminals` | (N,) | True where the next state ends the task (a time limit does not) |
     | `episodes` | (N,) | the number of the episode that a sample belongs to |
     | `state_limits` | (dS, 2) | the box of the states that are not terminal; sides may be infinite |
-    | `periodic` | | state dimension → (low, high) where it is an angle: high is low again |
+    | `periodic` | | state dimension → (low, high) for an angle, whose ends low and high are the same point |
     | `n_lost` | | rows that `with_signals` lost, because their history is not known |
-    | `plant` | | what is known besides: names of the columns, a reward or an end as a formula |
-    | `delay_search` | | the evidence for a delay that was found (``delay="auto"``), else None; files do not keep it |
+    | `plant` | | what else is known: names of the columns, a reward or an end as a formula |
+    | `delay_search` | | the evidence for a delay that was found (``delay="auto"``), else None; not stored in files |
 
     Without `observation_space` the states are unbounded; without `state_limits` they are those of the space;
     without `episodes` a new one begins after a terminal sample and wherever a state is not the next state of
     the sample before. States outside of `state_limits` are kept and counted (`n_outside`) with one warning, and angles
     outside of their turn are moved by whole turns; `outside="raise"` refuses both, and "keep" does not warn.
-    `SignalOptions` such as ``history=2`` or ``delay="auto"`` make the states of what is measured, as `with_signals`
+    `SignalOptions` such as ``history=2`` or ``delay="auto"`` build the states from the measurements, as `with_signals`
     does.
     """
 
@@ -180,7 +180,7 @@ class Transitions:
 
     @staticmethod
     def concatenate(parts: Sequence[Transitions]) -> Transitions:
-        """All samples in one; the episodes of each part are numbered on from those of the parts before."""
+        """All samples in one; the episode numbers of each part continue those of the parts before."""
         if not parts:
             raise ValueError("parts: is empty, must hold at least one Transitions")
         first = parts[0]
@@ -227,8 +227,8 @@ class Transitions:
         return load_transitions(path)
 
     def with_known(self, reward: KnownFunction | None = None, terminal: KnownFunction | None = None) -> Transitions:
-        """The same steps under a reward or an end that is known: a formula over named columns of (s, a, s') or a
-        function of rows. Learners use it exactly, in place of what they would learn of it.
+        """The same steps with a known reward or end: a formula over named columns of (s, a, s') or a function of rows.
+        Learners use it exactly instead of learning it.
 
         A terminal sample whose next state is not in the data (it repeats the state) stays terminal."""
         from policyforest.data.retelling import judged

@@ -86,7 +86,7 @@ class EpisodePlayer:
 
     @property
     def plant(self) -> Plant:
-        """What is known of the system besides what it shows."""
+        """What is known about the system in addition to its observations."""
         return environment_plant(self.env)
 
     @property
@@ -95,7 +95,7 @@ class EpisodePlayer:
         return self._problem is not None and (self._policy is None or self._controller is not None)
 
     def play(self, seed: int, episode: int, at_most: int | None = None) -> Episode:
-        """Episode number `episode` of the run with this seed, cut after `at_most` steps."""
+        """Plays episode number `episode` of the run with this seed, cut after `at_most` steps."""
         limit = min((n for n in (self._max_steps, at_most) if n is not None), default=None)
         env_seed, generator = random_streams(seed, episode)
         if self.native:
@@ -141,7 +141,7 @@ class EpisodePlayer:
                 wanted = self._control_law(observation, t == 0)
             action = _checked_action(self.action_space, wanted)
             observation, reward, terminal, truncated, info = self.env.step(action)
-            action = info.get("applied", action)  # what limited actuators made of the command
+            action = info.get("applied", action)  # the action that limited actuators applied
             if not math.isfinite(reward):
                 raise ValueError(f"env: returned the reward {reward}, must return finite numbers")
             states.append(_state(observation))
@@ -154,7 +154,7 @@ class EpisodePlayer:
 
 @contextmanager
 def opened(env: Environment | str) -> Iterator[Environment]:
-    """The environment itself, or one made from its id, which is closed in the end."""
+    """The environment itself, or one made from its id, which is closed at the end."""
     if not isinstance(env, str):
         yield env
         return
@@ -163,7 +163,7 @@ def opened(env: Environment | str) -> Iterator[Environment]:
 
 
 def id_from_file(where: str, id: str) -> str:
-    """An environment's id that stands in a file. Gymnasium imports what stands before a colon; no file may do that."""
+    """An environment's id from a file. Gymnasium imports the module before a colon, which no file may cause."""
     if ":" in id:
         raise ValueError(
             f"{where}: names the environment {id!r}, which would import a module; must be created by the caller"
@@ -180,7 +180,7 @@ def warn_if_unseeded(env: Environment, seed: int, first: Floats, stacklevel: int
         return
     warnings.warn(
         f"the environment ignores seeds: reset(seed={seed}) gave {first.tolist()} and later {again.tolist()}; runs "
-        "with the same seed differ from each other (its reset must hand the seed on: super().reset(seed=seed))",
+        "with the same seed differ from each other (its reset must pass the seed on: super().reset(seed=seed))",
         ObservationWarning,
         stacklevel=stacklevel + 1,
     )
@@ -218,7 +218,7 @@ def _native_problem(env: Environment) -> tuple[NativeProblem | None, int | None]
 
 
 def _native_controller(policy: object | None) -> _core.Controller | None:
-    """The policy as the core runs it, unless it has to look at each state first."""
+    """The policy in the form that the core runs, unless it has to look at each state first."""
     controller = getattr(policy, "native", None)
     checks_states = getattr(policy, "outside", "nearest") != "nearest"
     return controller if isinstance(controller, _core.Controller) and not checks_states else None
@@ -260,7 +260,7 @@ def _control_law(policy: object) -> ControlLaw:
 
 
 class _Predictor:
-    """Stable-Baselines3's way to act: the policy is handed its own last state."""
+    """Acts by Stable-Baselines3's `predict`, which is given the last internal state that it returned."""
 
     def __init__(self, predict: Callable[..., Any]) -> None:
         self._predict = predict

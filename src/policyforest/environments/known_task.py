@@ -1,4 +1,4 @@
-"""An environment whose reward or end is written down: as a formula over named columns, or as a function of rows."""
+"""An environment with a known reward or end: a formula over named columns, or a function of rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from policyforest.data.plant import KnownFunction, Plant
 
 
 class KnownTask(gym.Wrapper[Any, Any, Any, Any]):
-    """Pays a known reward in place of the environment's own, and ends episodes by a known rule.
+    """Replaces the environment's reward by a known one, and ends episodes by a known rule.
 
     Args:
         env: An environment with Box spaces.
@@ -33,7 +33,7 @@ class KnownTask(gym.Wrapper[Any, Any, Any, Any]):
         n_actions = require_actions("env.action_space", env.action_space).shape[0]
         names = environment_plant(env)
         self.plant = Plant(names.state_names, names.action_names, reward, terminal).named(n_states, n_actions)
-        """What learners use exactly instead of learning it"""
+        """The plant, which learners use exactly instead of learning it"""
         self._reward, self._terminal = self.plant.function("reward"), self.plant.function("terminal")
         self._state: Floats = np.zeros((1, n_states))
 
@@ -59,7 +59,7 @@ class KnownTask(gym.Wrapper[Any, Any, Any, Any]):
 def known_task(
     env: gym.Env[Any, Any], reward: KnownFunction | None, terminal: KnownFunction | None
 ) -> gym.Env[Any, Any]:
-    """The environment itself where neither is known."""
+    """The environment with what is known; the environment itself if nothing is."""
     return env if reward is None and terminal is None else KnownTask(env, reward, terminal)
 
 

@@ -1,4 +1,4 @@
-"""Environments as real systems are: behind actuators with limits, with commands that act late."""
+"""Wrappers that give environments the properties of real systems: actuators with limits, and commands that act late."""
 
 from __future__ import annotations
 
@@ -56,5 +56,5 @@ class DelayedActions(gym.Wrapper[Any, Any, Any, Any]):
         """Steps the environment with the command that is due."""
         self._pending.append(np.array(action))
         observation, reward, terminated, truncated, info = super().step(self._pending.pop(0))
-        # What actuators inside made of the command that is due now is not what becomes of this one.
+        # An inner wrapper's "applied" is the action of the command that is due now, not of the one just given.
         return observation, reward, terminated, truncated, {k: v for k, v in info.items() if k != "applied"}

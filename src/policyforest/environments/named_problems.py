@@ -32,7 +32,7 @@ PROBLEMS = {
 
 
 def environment_id(problem: str) -> str:
-    """Gymnasium's id of a short name; any other text is taken for an id."""
+    """Gymnasium's id of a short name; any other text is taken as an id."""
     return PROBLEMS[problem].id if problem in PROBLEMS else problem
 
 

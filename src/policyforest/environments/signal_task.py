@@ -20,7 +20,7 @@ from policyforest.data.transitions import Transitions
 from policyforest.environments.collection import collect
 from policyforest.environments.known_task import environment_plant
 
-# Episodes that a delay is looked for in, one number after the other, and steps of each at most.
+# Numbers of episodes in which a delay is looked for, tried in this order, and the most steps of each episode.
 PROBE_EPISODES, LONGEST_PROBE = (10, 20, 40), 100
 # With fewer rows than this, no delay is certain.
 ENOUGH_ROWS = 100
@@ -38,8 +38,8 @@ class SignalTask(gym.Wrapper[Any, Any, Any, Any]):
     Args:
         env: An environment with Box spaces.
         probe: Chooses the actions of these episodes, such as a `NoisyBaseline`; None: random actions.
-        filling: Chooses actions from measurements while the history fills: it has ``act(observation)``, as the result
-            of `as_baseline`; None: the idle action, unless an agent with a guard sets the controller of its guard.
+        filling: Chooses actions from measurements while the history fills: an object with ``act(observation)``, such as
+            the result of `as_baseline`. None: the idle action, or, for an agent with a guard, the guard's controller.
         **options: `SignalOptions`.
     """
 
@@ -48,11 +48,11 @@ class SignalTask(gym.Wrapper[Any, Any, Any, Any]):
     ) -> None:
         super().__init__(env)
         self.filling = filling
-        """What acts while the history fills; None: the idle action"""
+        """Chooses the actions while the history fills; None: the idle action"""
         space = require_observations("env.observation_space", env.observation_space)
         actions = require_actions("env.action_space", env.action_space)
         self.evidence: DelaySearch | None = None
-        """How the delay was found, where it was looked for"""
+        """How the delay was found, if it was looked for"""
         delay = options.get("delay", 0)
         if delay == "auto":
             self.evidence = _probed(env, probe, options.get("history", 1))
@@ -73,7 +73,7 @@ class SignalTask(gym.Wrapper[Any, Any, Any, Any]):
         self.state_limits, self.periodic = limits, periodic
         names: dict[str, Any] = {"state_names": signals.state_names, "action_names": signals.actions}
         self.plant = replace(with_outside_columns(told, options), **names, signals=signals, delay=delay)
-        """What learners use exactly, signals included"""
+        """The plant, including the signals, which learners use exactly"""
         self.n_filling = 0
         """Steps that were taken while the history filled"""
         self.n_short_episodes = 0
@@ -88,7 +88,7 @@ class SignalTask(gym.Wrapper[Any, Any, Any, Any]):
             if state is not None:
                 return state, info
             self._count_short_episode()
-            seed = None  # the environment goes on with its random numbers; the same seed would end the same way
+            seed = None  # continues the environment's random numbers; the same seed would end the same way
         history = self._buffer.signals.history
         raise ValueError(
             f"history: is {history}, must be smaller: {MOST_SHORT_EPISODES} episodes in a row ended before the state "
@@ -125,7 +125,7 @@ class SignalTask(gym.Wrapper[Any, Any, Any, Any]):
         self.n_short_episodes += 1
 
     def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
-        """Takes the action that a command becomes."""
+        """Steps the environment with the action that the command becomes."""
         taken = self._buffer.act(np.asarray(action, dtype=np.float64))
         observation, reward, terminated, truncated, info = super().step(taken.astype(self.action_space.dtype))
         return self._buffer.measure(observation), reward, terminated, truncated, info | {"applied": taken}

@@ -1,4 +1,5 @@
-"""Online learning: agents that explore, plan between episodes, control in real time, and survive being killed.
+"""Online learning: agents that explore, plan between episodes, act in real time, and can be resumed after they were
+killed.
 
 May import: `_support`, `data`, `forest`, `environments`, `policy`, `learning`.
 """

@@ -1,4 +1,4 @@
-"""An agent as plain data, all that its run depends on, and back: what a run directory keeps in ``settings.json``."""
+"""An agent as plain data and back: everything that its run depends on, kept in ``settings.json`` of a run directory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def agent_settings(agent: ExploringAgent) -> dict[str, Any]:
-    """Numbers and words for JSON."""
+    """The settings as numbers and texts, for JSON."""
     return {
         "problem": agent.problem.settings(),
         "explorer": asdict(agent.explorer),

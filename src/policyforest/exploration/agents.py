@@ -1,7 +1,7 @@
-"""Agents that are ready to use: the paper's, ours, and those to compare them with.
+"""Agents that are ready to use: the paper's, ours, and others for comparison.
 
-Each takes an environment, or the spaces of a system that has none (`Problem.of_spaces` tells more of it). Each also
-takes a `guard` that keeps it near a controller that is there, and `SignalOptions` such as ``history=2``.
+Each takes an environment, or the spaces of a system that has none (`Problem.of_spaces` describes it further). Each also
+takes a `guard` that keeps it near an existing controller, and `SignalOptions` such as ``history=2``.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from policyforest.learning.fitted_policy import FittedPolicyForest
 from policyforest.learning.fitted_q import FittedQIteration
 from policyforest.policy.baseline import NoisyBaseline
 
-# Of our own planning. A part of the box is known when it is as dense as so many points spread evenly.
+# For our own planning: a part of the box is known when it is as dense as this many points spread evenly.
 ENOUGH_POINTS = 1_000.0
-# A plan that goes on from the last one needs fewer iterations: this bounds its time, not how far it sees in the end.
+# A plan that continues from the last one needs fewer iterations: this bounds its time, but not its horizon in the end.
 MOST_ITERATIONS, MOST_WARM_ITERATIONS = 60, 20
 
 RunDir = str | os.PathLike[str] | None
@@ -93,7 +93,7 @@ class BaselineExploration(ExploringAgent):
         name: "random", "epsilon-greedy" or "greedy".
         epsilon: The schedule of "epsilon-greedy".
         planning: "paper", its settings with `horizon`, or "ours", those of `DisagreementExploration`: so that explorers
-            can be compared with either of them, and the difference is due to exploration alone.
+            can be compared with either of them, and differences come from exploration alone.
     """
 
     def __init__(
@@ -129,17 +129,18 @@ class BaselineExploration(ExploringAgent):
 
 
 class DisagreementExploration(ExploringAgent):
-    """Our own: actions drawn from the disagreement of the policy forest's trees, and optimism that fades.
+    """Our own explorer: actions drawn from the disagreement of the policy forest's trees, and optimism that fades.
 
     Why it works. (1) Where the trees of the policy forest disagree, what is best is not known yet, and where they agree
-    there is little to try: N(mean, standard deviation) of their answers explores just there, and fades by itself, down
-    to `LEAST_SPREAD`, without which noise would hide what an action does, and all trees would agree on something false.
-    (2) Optimism finds rewards that nothing points to, such as a goal that was never reached; but the density ratio
-    never saturates, and the optimism of MRE never ends. Here it fades twice: knownness is measured against at most
-    `ENOUGH_POINTS` points, and ever fewer episodes are optimistic; the others exploit. Its value is R_max
-    and not R_max / (1 - gamma), next to which a goal of R_max would be invisible. (3) Plans without optimism begin with
-    the values of the last one: a few iterations after each episode follow the samples, and the horizon grows with the
-    run. (4) The final policies have larger leaves, and while samples are few they also learn from a model of them.
+    there is little to try: N(mean, standard deviation) of their answers explores exactly there, and the exploration
+    fades by itself, down to `LEAST_SPREAD`. Without this minimum, noise would hide the effect of an action, and all
+    trees would agree on something false. (2) Optimism finds rewards that no sample indicates, such as a goal that was
+    never reached. But the density ratio never saturates, so the optimism of MRE never ends. Here it fades twice:
+    knownness is measured against at most `ENOUGH_POINTS` points, and ever fewer episodes are optimistic; the others
+    exploit. Its value is R_max and not R_max / (1 - gamma), next to which a goal of R_max would be invisible. (3) Plans
+    without optimism begin with the values of the last one: a few iterations after each episode follow the samples, and
+    the horizon grows with the run. (4) The final policies have larger leaves, and while samples are few they also learn
+    from a model of them.
     """
 
     def __init__(
@@ -187,7 +188,8 @@ def our_planner(discount: float, n_jobs: int | None = 1) -> Planner:
 
 
 def our_final(discount: float, n_jobs: int | None = 1) -> FittedPolicyForest:
-    """How it learns in the end, with larger leaves: small ones must not miss what is new, these not learn the noise."""
+    """How it learns its final policies, with larger leaves: while exploring, small leaves must not miss anything new;
+    at the end, large ones must not learn the noise."""
     return FittedPolicyForest(
         states="visited",
         n_estimators=25,
@@ -235,7 +237,7 @@ def paper_planner(
 
 
 def discount_of(system: Explorable, given: float | None) -> float:
-    """gamma as given, or the problem's own."""
+    """The given gamma, or the problem's own."""
     if given is not None:
         return given
     id = Problem.of(system).id

@@ -15,7 +15,7 @@ from policyforest.policy.policy import Policy
 
 
 class MadePlan(Protocol):
-    """What every plan has."""
+    """The interface of every plan."""
 
     @property
     def policy(self) -> Policy: ...
@@ -29,7 +29,7 @@ class BackgroundPlans:
 
     def __init__(self) -> None:
         self.behaviour: Behaviour | None = None
-        """What to act by; None before the first plan"""
+        """The behaviour to act by; None before the first plan"""
         self._last: dict[EpisodeKind, Any] = {}
         self._thread: threading.Thread | None = None
         self._failure: BaseException | None = None
@@ -55,12 +55,12 @@ class BackgroundPlans:
         self.behaviour = Behaviour(policy)
 
     def make_in_background(self, kind: EpisodeKind, plan: Callable[[], MadePlan]) -> None:
-        """Returns at once; the plan is used when it is ready. There must be none under way, see `wait`."""
+        """Returns at once; the plan is used when it is ready. No other plan may be under way (see `wait`)."""
         self._thread = threading.Thread(target=self._make_safely, args=(kind, plan), name="planning", daemon=True)
         self._thread.start()
 
     def wait(self) -> None:
-        """Waits for the plan in the background; what went wrong in it is raised here."""
+        """Waits for the plan in the background; an error in it is raised here."""
         if self._thread is not None:
             self._thread.join()
             self._thread = None

@@ -1,8 +1,8 @@
 """When the kinds of a model's outputs are compared again in a run.
 
 The comparison takes as long as a plan, and hardly changes any more once there are many samples: from `REUSED_FROM` on,
-kinds are compared each time the samples have doubled, and used again in between. Which plans compared them follows from
-their numbers of samples alone, so that a resumed run knows it.
+kinds are compared each time the number of samples has doubled, and reused in between. Which plans compared them follows
+from their numbers of samples alone, so a resumed run does the same.
 """
 
 from __future__ import annotations

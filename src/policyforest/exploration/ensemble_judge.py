@@ -1,4 +1,4 @@
-"""What policies are worth in the members of a model's ensemble, from where episodes begin.
+"""The values of policies in the members of a model's ensemble, from where episodes begin.
 
 Episodes begin at states that were seen, and around them: few were seen, and a policy that is only good from these would
 fall from the next one.
@@ -19,10 +19,10 @@ from policyforest.learning.improvement.simulation import Simulation
 # Members of the ensemble that plans are made in, and the first of those that only judge.
 MEMBERS, FIRST_JUDGE = 4, 100
 JUDGED_STARTS = 48
-# Episodes may begin so many standard deviations of their first states away from one of these: those that are planned
-# for, and those from which policies are chosen. (Plans for all that may happen are worse where most episodes begin.)
+# Episodes may begin this many standard deviations of their first states away from one of these: for planning, and for
+# the choice between policies. (Plans for everything that may happen are worse where most episodes begin.)
 NEAR, FAR = 0.7, 1.5
-# The model was wrong where new steps are missed by this multiple of what held-out samples were missed by.
+# The model was wrong if its errors on new steps exceed those on held-out samples by this factor.
 WRONG = 4.0
 
 
@@ -52,7 +52,7 @@ class EnsembleJudge:
         return self.returns(policy, self.judged, 2 * self.n_steps, first_member)
 
     def returns(self, policy: Any, starts: Floats, n_steps: int, first_member: int = 0) -> Floats:
-        """Discounted returns (members, starts) of so many steps."""
+        """Discounted returns (members, starts) of rollouts of this length."""
         return np.stack([
             self.simulation(b).play(policy, starts, n_steps, np.random.default_rng([self.seed, 62, b])).worth
             for b in range(first_member, first_member + MEMBERS)
@@ -65,8 +65,8 @@ def first_states(data: Transitions) -> Floats:
 
 
 def likely_starts(model: DynamicsModel, n: int, away: float, rng: np.random.Generator) -> Floats:
-    """The states where episodes began, and n more, so many standard deviations away from these. Where dimensions are
-    functions of others, there are none more, because the functions would not hold."""
+    """The states where episodes began, and n more at this number of standard deviations from them. None are added if
+    dimensions are functions of others, because the functions would not hold."""
     data = model.transitions
     seen = first_states(data)
     if len(seen) < 3 or model.structure.circles or model.structure.relations:
@@ -82,7 +82,7 @@ def likely_starts(model: DynamicsModel, n: int, away: float, rng: np.random.Gene
 
 
 def was_wrong(model: DynamicsModel, newer: Transitions) -> bool:
-    """Whether new steps are missed by clearly more than held-out ones were when the model was learned."""
+    """Whether the errors on new steps are clearly larger than those on held-out steps when the model was learned."""
     living = ~newer.terminals
     if not living.any():
         return False

@@ -10,12 +10,12 @@ from policyforest.exploration.explorers import EpisodeKind
 
 @dataclass(frozen=True)
 class EpisodeReport:
-    """What one episode was, for callbacks, tables and logs."""
+    """The summary of one episode, for callbacks, tables and logs."""
 
     episode: int
-    """From 0"""
+    """The number of the episode, from 0"""
     kind: EpisodeKind
-    """What it was planned with: "random", "plain" or "optimistic" """
+    """How its actions were planned: "random", "plain" or "optimistic" """
     steps: int
     total_steps: int
     episode_return: float
@@ -24,7 +24,7 @@ class EpisodeReport:
     coverage: float
     """Mean knownness of the box of states and actions, after the episode"""
     plan_seconds: float
-    """Of the plan after the episode; 0 where there was none, or where it is made in the background"""
+    """The time of the plan after the episode; 0 if there was none, or if it is made in the background"""
 
 
 EpisodeCallback = Callable[[EpisodeReport], bool | None]

@@ -29,7 +29,7 @@ class Experience:
         self.known: KnownnessForest | None = None
         """None before the first episode"""
         self._warned_outside = self._warned_limit = False
-        self._parts: list[Transitions] = []  # joined when they are asked for: a run of many episodes is read at once
+        self._parts: list[Transitions] = []  # joined when needed: a run of many episodes is read at once
 
     @property
     def total_steps(self) -> int:
@@ -46,11 +46,11 @@ class Experience:
         return self._parts[0]
 
     def samples_with(self, episode: Episode) -> Transitions:
-        """All samples and those of one more episode, which is checked and not taken in."""
+        """All samples and those of one more episode, which is checked but not added."""
         return Transitions.concatenate([*self._parts, self._problem.transitions([episode])])
 
     def add(self, episode: Episode) -> None:
-        """Takes in an episode."""
+        """Adds an episode."""
         part = self._problem.transitions([episode])
         self.episodes.append(episode)
         self._parts.append(part)
@@ -69,7 +69,8 @@ class Experience:
         return bool(((part.states < box[:, 0]) | (part.states > box[:, 1])).any())
 
     def _warn_once(self, part: Transitions) -> None:
-        """A run says once that observations leave their box, and once that its episodes seem to end by time alone."""
+        """A run warns once that observations leave their box, and once that its episodes seem to end only by a time
+        limit."""
         if not self._warned_outside and part.n_outside:
             self._warned_outside = True
             outside = beyond(part.states, part.state_limits)
@@ -81,7 +82,7 @@ class Experience:
             self._warned_limit = warn_time_limit(lengths, ended, stacklevel=5)
 
     def report(self, kind: EpisodeKind, plan_seconds: float) -> EpisodeReport:
-        """What the last episode was; `kind` is what it was planned with, the seconds are those of the plan after it."""
+        """The report of the last episode. `kind` is how it was planned; the seconds are those of the plan after it."""
         episode = self.episodes[-1]
         return EpisodeReport(
             len(self.episodes) - 1,

@@ -1,4 +1,5 @@
-"""A run as it is so far: its episodes, samples and log, the policy in use, and the policies to learn from all of it."""
+"""The present state of a run: its episodes, samples and log, the policy in use, and the policies to learn from all of
+it."""
 
 from __future__ import annotations
 
@@ -76,12 +77,12 @@ class ExploredRun:
 
     @property
     def estimated_r_max(self) -> float:
-        """R_max, or the largest reward seen where it was not given."""
+        """R_max, or the largest reward seen if it was not given."""
         return float(self.transitions.rewards.max()) if self.r_max is None else self.r_max
 
     @property
     def policy(self) -> Policy | None:
-        """What the agent acts by now; None before its first plan."""
+        """The policy by which the agent acts now; None before its first plan."""
         behaviour = self._plans.behaviour
         return None if behaviour is None else behaviour.policy
 
@@ -91,7 +92,7 @@ class ExploredRun:
         return self._plans.planning
 
     def wait(self) -> None:
-        """Waits for a plan in the background; what went wrong in it is raised here."""
+        """Waits for a plan in the background; an error in it is raised here."""
         self._plans.wait()
 
     @property
@@ -101,7 +102,8 @@ class ExploredRun:
 
     @property
     def longest_judged(self) -> int | None:
-        """The longest episode that a policy is judged by: as in the run where the environment has no time limit."""
+        """The largest number of steps of episodes that judge a policy: that of the run if the environment has no time
+        limit."""
         return self.max_steps if self.never_ends else None
 
     @property

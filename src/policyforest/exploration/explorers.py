@@ -28,10 +28,10 @@ from policyforest.policy.policy import Policy
 EpisodeKind = Literal["random", "plain", "optimistic"]
 # Episodes after which half of them are optimistic. MountainCar's goal took 1 to 7 optimistic episodes (7 seeds).
 FADING = 8.0
-# Where the trees agree, actions still vary by this share of their range: else noise hides what an action does, and the
-# trees agree on a pole that leans for good (pendulum, seed 1: a return of -167 without it, -129 with it).
+# Where the trees agree, actions still vary by this share of their range: otherwise noise hides the effect of an action,
+# and the trees agree on a pole that leans for ever (pendulum, seed 1: a return of -167 without it, -129 with it).
 LEAST_SPREAD = 0.05
-# Random actions are held for up to so many steps.
+# Random actions are held for up to this many steps.
 LONGEST_HOLD = 8
 EXPLORERS = ("disagreement", "mre", "epsilon-greedy", "greedy", "random")
 """The names that `make_agent` knows."""
@@ -60,14 +60,14 @@ class Explorer:
     """What an explorer does in each episode, counted from 0.
 
     Args:
-        name: What it is called.
+        name: The name of the explorer.
         optimism: The episodes whose plan is optimistic: "always", "alternate" (every other one), "fading" (all at
             first, then ever fewer: of n planned episodes 8 ln(1 + n / 8), one in 1 + n / 8 at the n-th) or "never".
         draw: Actions are drawn from the disagreement of the policy forest's trees.
-        least_spread: The smallest standard deviation of drawn actions, as a share of the action's range; where the plan
-            is optimistic there is none, for a plan that leads somewhere new is lost by noise on the way.
+        least_spread: The smallest standard deviation of drawn actions, as a share of the action's range; there is none
+            while the plan is optimistic, because noise on the way would spoil a plan that leads somewhere new.
         epsilon: The chance of a uniform action in each step.
-        random_episodes: So many episodes begin with uniform actions; None: all of them.
+        random_episodes: The number of first episodes whose actions are uniform; None: all episodes.
     """
 
     name: str
@@ -84,7 +84,7 @@ class Explorer:
             whole_number("random_episodes", self.random_episodes, at_least=1)
 
     def kind(self, episode: int) -> EpisodeKind:
-        """What episode number `episode` is planned with."""
+        """The kind of plan for episode number `episode`."""
         if self.random_episodes is None or episode < self.random_episodes:
             return "random"
         number = episode - self.random_episodes + 1

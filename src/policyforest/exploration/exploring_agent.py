@@ -1,4 +1,4 @@
-"""An agent that explores a system it knows nothing of: it acts in real time and plans between episodes.
+"""An agent that explores an unknown system: it acts in real time and plans between episodes.
 
     agent.begin_episode()
     action = agent.act(state)                                  # constant time, never waits for planning
@@ -56,7 +56,8 @@ class ExploringAgent(ExploredRun):
         seed: The same seed gives the same run.
         max_steps: The longest episode of `learn`, if shorter than the environment's own time limit.
         run_dir: Where every finished episode is kept, durably; a directory that holds a run is refused (`pf.resume`).
-        guard: Keeps actions near those of an existing controller, and leaves a state that is not safe to it.
+        guard: Keeps actions near those of an existing controller, and lets that controller act in states that are not
+            safe.
         **signals: `SignalOptions`: the states of an environment with a history, delay, derived signals and actuators.
     """
 
@@ -84,7 +85,7 @@ class ExploringAgent(ExploredRun):
 
     @property
     def guard(self) -> NoisyBaseline | None:
-        """What keeps actions near those of an existing controller."""
+        """The guard, which keeps actions near those of an existing controller."""
         return self._guard
 
     @guard.setter
@@ -104,7 +105,7 @@ class ExploringAgent(ExploredRun):
     def begin_episode(self, *, wait: bool = True) -> None:
         """Begins an episode; with `wait=False` also while a plan is being made.
 
-        The previous policy acts until the plan is ready."""
+        The previous policy acts until the new plan is ready."""
         if self._running is not None:
             raise RuntimeError("begin_episode: an episode is running; call end_episode or abandon_episode first")
         if wait:
@@ -126,7 +127,7 @@ class ExploringAgent(ExploredRun):
 
     def observe(self, action: ArrayLike, reward: float, next_state: ArrayLike, terminal: bool) -> None:
         """Records the result of an action: the action that was really taken, the reward, the next state, and whether it
-        ends the task (a time limit does not: call end_episode for that)."""
+        ends the task (a time limit does not; after one, call `end_episode`)."""
         running = self._running_episode("observe")
         if self.r_max is not None and reward > self.r_max:
             raise ValueError(f"r_max: is {self.r_max}, must be at least the reward {reward} that was just seen")
@@ -167,7 +168,7 @@ class ExploringAgent(ExploredRun):
             self.end_episode()
 
     def restore(self, run: RunDirectory) -> None:
-        """Takes in the episodes of a run directory, and makes those plans again that the next episode needs."""
+        """Restores the episodes of a run directory, and makes those plans again that the next episode needs."""
         records = list(run.records())
         needed = plans_needed(records, self.planner.warm_start)
         for i, record in enumerate(records):
@@ -185,14 +186,14 @@ class ExploringAgent(ExploredRun):
         callback: EpisodeCallback | None = None,
         progress_bar: bool = False,
     ) -> Self:
-        """Explores the environment until the run has so many episodes or steps in all, whichever comes first.
+        """Explores the environment until the run has this many episodes or steps in total, whichever comes first.
 
         `callback` is called with an `EpisodeReport` after each episode, and ends the learning by returning False."""
         explore_environment(self, episodes, total_timesteps, callback, progress_bar)
         return self
 
     def settings(self) -> dict[str, Any]:
-        """All that a run depends on, as plain data."""
+        """Everything that a run depends on, as plain data."""
         return agent_settings(self)
 
     def _guarded(self, state: Floats, wanted: Floats) -> Floats:
@@ -204,7 +205,7 @@ class ExploringAgent(ExploredRun):
         return self._running
 
     def _record(self, episode: Episode) -> Record:
-        """An episode that has just ended, and what the plan after it is to begin with."""
+        """A record of an episode that has just ended, and of the values that the plan after it begins with."""
         next_kind = self.explorer.kind(self.n_episodes + 1)
         samples = self._experience.samples_with(episode)
         return Record(episode, next_kind, self.planner.start(self._plans.last(next_kind), samples))
@@ -226,5 +227,5 @@ class ExploringAgent(ExploredRun):
         self._journal.note(self._experience.report(self._kind(self.n_episodes - 1), plan_seconds))
 
     def _kind(self, episode: int) -> EpisodeKind:
-        """What an episode was planned with."""
+        """The kind of plan of an episode."""
         return self.explorer.kind(episode)

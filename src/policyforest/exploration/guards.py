@@ -1,4 +1,4 @@
-"""Agents on real systems: states with a history, and a controller that is there to keep them safe.
+"""Agents on real systems: states with a history, and an existing controller that keeps them safe.
 
 A guard is told about what is measured. Where the states of an agent hold more (rows of history, pending commands), it
 acts on the newest row of them. It is part of the settings of a run: a run that began with one is resumed only with the
@@ -27,8 +27,8 @@ from policyforest.policy.controller import PolicyController
 
 
 def stacked_system(system: Explorable, options: SignalOptions, guard: NoisyBaseline | None) -> Explorable:
-    """The environment with the states that the options ask for. A delay that is to be found is looked for under the
-    guard, and the controller of the guard acts while histories fill, where what is measured is enough for it."""
+    """The environment with the states that the options ask for. A delay is looked for under the guard. The guard's
+    controller acts while histories fill, if the measurements are enough for it."""
     if not options:
         if isinstance(system, SignalTask) and system.filling is None:
             system.filling = measured_law(guard, system)
@@ -64,7 +64,7 @@ def measured_law(guard: NoisyBaseline | None, task: SignalTask) -> BaselinePolic
 
 
 def fitted_guard(guard: NoisyBaseline | None, problem: Problem) -> NoisyBaseline | None:
-    """The guard for the states of a problem: itself, or acting on what is measured of them."""
+    """The guard for the states of a problem: the guard itself, or one that acts on the measurements in these states."""
     if guard is None or guard.baseline.observation_space == problem.observation_space:
         return guard
     signals = problem.plant.signals
@@ -108,7 +108,7 @@ class StackedGuard:
         return self.guard.act(state)
 
     def controller(self) -> PolicyController:
-        """What acts on measurements, one by one."""
+        """The controller that acts on measurements, one by one."""
         return PolicyController(self, self.signals)
 
 
@@ -139,7 +139,7 @@ def _widened(guard: NoisyBaseline, columns: list[int], problem: Problem) -> Floa
 
 
 def guard_settings(guard: NoisyBaseline | None) -> dict[str, Any]:
-    """What the settings of a run say about its guard; nothing without one."""
+    """The entry of a run's settings that describes its guard; empty without a guard."""
     if guard is None:
         return {}
     box = None if guard.safe_box is None else [[repr(float(x)) for x in row] for row in np.asarray(guard.safe_box)]
@@ -148,8 +148,8 @@ def guard_settings(guard: NoisyBaseline | None) -> dict[str, Any]:
 
 
 def stored_guard(settings: Mapping[str, Any], problem: Problem, given: NoisyBaseline | None) -> NoisyBaseline | None:
-    """The guard of a run: made again of its formula, or the one that must be given again; never none where there was
-    one."""
+    """The guard of a resumed run: rebuilt from its formula, or the one that must be given again. A run with a guard is
+    never resumed without it."""
     kept = settings.get("guard")
     if kept is None:
         if given is not None:

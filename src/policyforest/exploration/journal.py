@@ -1,4 +1,4 @@
-"""What is kept of a run while it goes on: reports in memory and, with a run directory, every episode on disk."""
+"""The record of a running run: reports in memory and, with a run directory, every episode on disk."""
 
 from __future__ import annotations
 
@@ -25,6 +25,6 @@ class Journal:
             self.run.note(report)
 
     def resume(self, run: RunDirectory) -> None:
-        """Goes on with a run directory whose episodes are in the log already."""
+        """Continues with a run directory whose episodes are already in the log."""
         run.shorten_log(len(self.log))
         self.run = run

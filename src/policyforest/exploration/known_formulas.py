@@ -23,8 +23,8 @@ def known_function(name: str, given: KnownFunction | None, problem: Problem) -> 
 
 
 def known_name(given: KnownFunction | None) -> str | None:
-    """What a run directory keeps of a known function: its formula, or the name of a function, which must be given again
-    when the run is resumed."""
+    """The text that a run directory keeps for a known function: its formula, or the name of a function, which must be
+    given again when the run is resumed."""
     if given is None or isinstance(given, str):
         return given
     name: Any = getattr(given, "__qualname__", type(given).__qualname__)
@@ -32,5 +32,5 @@ def known_name(given: KnownFunction | None) -> str | None:
 
 
 def is_formula(name: str | None) -> bool:
-    """Whether what a run directory keeps is a formula."""
+    """Whether the text that a run directory keeps is a formula."""
     return name is not None and not name.startswith("function ")

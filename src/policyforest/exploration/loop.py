@@ -51,7 +51,7 @@ def explore_environment(
 
 def play_episode(agent: ExploringAgent, env: gym.Env[Any, Any], limit: int | None) -> None:
     """One episode. If the environment raises, the finished episodes are kept and the error is shown; if a step has no
-    reward, so are the steps before it, as an episode that was cut."""
+    reward, the steps before it are also kept, as an episode that was cut."""
     agent.begin_episode()
     try:
         env_seed, _ = random_streams(agent.seed, agent.n_episodes)
@@ -60,7 +60,7 @@ def play_episode(agent: ExploringAgent, env: gym.Env[Any, Any], limit: int | Non
             action = agent.act(np.asarray(observation, dtype=np.float64))
             taken = action.astype(agent.problem.action_space.dtype)
             observation, reward, terminal, truncated, info = env.step(taken)
-            applied = np.asarray(info.get("applied", taken), dtype=np.float64)  # what actuators made of the command
+            applied = np.asarray(info.get("applied", taken), dtype=np.float64)  # the action that actuators applied
             agent.observe(applied, float(reward), np.asarray(observation, np.float64), bool(terminal))
             if terminal or truncated:
                 break

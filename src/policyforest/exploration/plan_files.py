@@ -1,7 +1,7 @@
 """The plans of a run on disk: the policy of each, with what the next plan starts from.
 
-`plan-000042.pforest` beside the episodes is the plan that was made after episode 42; it holds all that a resumed run
-needs of it. Plans of episodes that are played again are made again.
+`plan-000042.pforest`, in the folder of the episodes, is the plan that was made after episode 42; it holds all that a
+resumed run needs of it. Plans of episodes that are played again are made again.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ KEPT = "plan"
 
 @dataclass(frozen=True)
 class StoredPlan:
-    """What is kept of a plan."""
+    """The stored parts of a plan."""
 
     episode: int
-    """The plan was made after it"""
+    """The number of the episode after which the plan was made"""
     n_samples: int
     policy: Policy = field(repr=False)
     winner: str
     """The candidate that the policy comes from"""
     explores: bool
-    """Whether it is to see what is new, because nothing that is known is worth doing"""
+    """Whether the plan seeks unknown states, because nothing known is better than a constant action"""
     sequence: Floats | None = field(repr=False)
     """The actions of its best trajectory"""
     values: Mapping[str, float]
-    """What each candidate is worth in the model"""
+    """The value of each candidate in the model"""
 
 
 class PlanFiles:
@@ -46,7 +46,7 @@ class PlanFiles:
         self._folder = folder
 
     def write(self, plan: StoredPlan) -> None:
-        """Keeps a plan; the file is written beside and renamed."""
+        """Stores a plan; the file is written under another name and renamed."""
         kept = {
             "episode": plan.episode,
             "n_samples": plan.n_samples,
@@ -59,7 +59,7 @@ class PlanFiles:
         plan.policy.with_info(info).save(self._file(plan.episode))
 
     def read(self, n_episodes: int) -> Iterator[StoredPlan]:
-        """The plans after episodes that are there; files that are damaged or of later episodes are dropped."""
+        """The plans of stored episodes; files that are damaged or of later episodes are dropped."""
         for path in sorted(self._folder.glob(f"plan-*{SUFFIX}")):
             number = int(path.stem.split("-")[1])
             plan = None if number >= n_episodes else _read(path, number)

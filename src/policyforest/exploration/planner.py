@@ -4,12 +4,12 @@ Two optimistic rules. "leaves", Eq. (alt:update), moves every leaf of every tree
 
     v' = knownness(c) v + (1 - knownness(c)) v_opt,    c the centre of the leaf's box,
 
-so that actions which were never tried count. "targets", Eq. (MRE:output), moves the targets of the samples,
+so that actions which were never tried have an effect. "targets", Eq. (MRE:output), moves the targets of the samples,
 
     y' = knownness(s, a) y + (1 - knownness(s, a)) v_opt.
 
-The optimistic value v_opt is R_max / (1 - gamma), what R_max in every step is worth, or R_max itself, as
-Eq. (alt:update) is printed. A plan is a function of its `PlanInput` alone, so that it can be made again after a crash.
+The optimistic value v_opt is R_max / (1 - gamma), the value of R_max in every step, or R_max itself, as Eq.
+(alt:update) is printed. A plan is a function of its `PlanInput` alone, so that it can be made again after a crash.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ class Planner:
         n_estimators: The number of trees of the knownness forest.
         max_points: nu of the knownness forest.
         enough: As in `KnownnessForest`.
-        warm_start: A plan without optimism begins with the values of the last one; optimistic ones always start from
-            zero, since optimism that was disproved must not linger.
-        most_iterations: No plan takes more, whatever its horizon.
-        most_warm_iterations: No plan that begins with values takes more; the next one continues from it.
+        warm_start: A plan without optimism begins with the values of the last one. Optimistic plans always start from
+            zero, so that disproved optimism does not remain.
+        most_iterations: The largest number of iterations of a plan, whatever its horizon.
+        most_warm_iterations: The same for a plan that begins with values; the next plan continues from it.
     """
 
     q_learner: FittedQIteration = field(default_factory=lambda: FittedQIteration(resample=None))
@@ -72,12 +72,12 @@ class Planner:
         one_of("optimistic_value", self.optimistic_value, ("discounted", "printed"))
 
     def settings(self) -> dict[str, Any]:
-        """Plain data: all that a plan depends on."""
+        """All that a plan depends on, as plain data."""
         own = plain_settings(self)
         return own | {"q": result_settings(self.q_learner), "policy": result_settings(self.policy_learner)}
 
     def knownness_forest(self, box: Floats, seed: int) -> KnownnessForest:
-        """An empty one."""
+        """An empty knownness forest."""
         return KnownnessForest(
             box,
             form=self.knownness,
@@ -128,7 +128,7 @@ class PlanInput:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What was planned: Q, the policy, and max_a Q at the samples' next states."""
+    """The result of planning: Q, the policy, and max_a Q at the samples' next states."""
 
     task: PlanInput
     q: QFunction
@@ -139,7 +139,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class OptimisticLeaves:
-    """Eq. (alt:update)."""
+    """Optimism in the leaves, Eq. (alt:update)."""
 
     known: KnownnessForest
     value: float
@@ -154,7 +154,7 @@ class OptimisticLeaves:
 
 @dataclass(frozen=True)
 class OptimisticTargets:
-    """Eq. (MRE:output)."""
+    """Optimism in the targets, Eq. (MRE:output)."""
 
     known: KnownnessForest
     value: float

@@ -29,8 +29,8 @@ PolicyCallback = Callable[[int, int], None]
 
 
 def continuing(learner: FittedPolicyForest, planner: Planner, last: Plan | None) -> FittedPolicyForest:
-    """Where plans go on from one another, the final learner does so too: from the last plan without optimism, with as
-    many iterations as such a plan may take."""
+    """If each plan continues from the previous one, the final learner also does: from the last plan without optimism,
+    with as many iterations as such a plan may take."""
     if last is None or not planner.warm_start:
         return learner
     horizon = planner.most_warm_iterations or learner.q_learner.horizon
@@ -72,8 +72,8 @@ def best_by_validation(
     guarded: Callable[[Policy], Any] = lambda policy: policy,
     max_steps: int | None = None,
 ) -> Policy:
-    """The policy with the best mean return; all play episodes of the same starts and noise. `guarded` gives what plays
-    in place of a policy; an episode that is longer than `max_steps` is cut."""
+    """The policy with the best mean return; all play episodes of the same starts and noise. `guarded` gives the object
+    that plays instead of a policy; an episode that is longer than `max_steps` is cut."""
     number = whole_number("validation_episodes", episodes, at_least=1)
     judge = partial(evaluate, env=env, episodes=number, seed=VALIDATION_SEED + seed, max_steps=max_steps)
     means = [judge(guarded(policy)).mean for policy in candidates]

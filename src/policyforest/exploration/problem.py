@@ -25,7 +25,7 @@ LIMIT = "_max_episode_steps"
 
 @dataclass(frozen=True)
 class Problem:
-    """What an agent must know of a system: its spaces, the states that are not terminal, and which are angles."""
+    """What an agent must know about a system: its spaces, the states that are not terminal, and which are angles."""
 
     observation_space: Box
     action_space: Box
@@ -33,7 +33,7 @@ class Problem:
     periodic: Mapping[int, tuple[float, float]]
     id: str = ""
     env_kwargs: Mapping[str, Any] = field(default_factory=dict)
-    """What `gymnasium.make` was given besides the id; without an id, the name of the environment's class"""
+    """The arguments of `gymnasium.make` besides the id; without an id, the name of the environment's class"""
     plant: Plant = field(default_factory=Plant)
     """Names of the columns, and a reward or an end that is known"""
 
@@ -46,7 +46,7 @@ class Problem:
         periodic: Mapping[int, tuple[float, float]] | None = None,
         id: str = "",
     ) -> Problem:
-        """A system without a Gymnasium environment; infinite sides of the states' box are read off the samples."""
+        """A system without a Gymnasium environment; infinite sides of the states' box are taken from the samples."""
         observations = require_observations("observation_space", observation_space)
         actions = require_actions("action_space", action_space)
         limits = bounds(observations) if state_limits is None else state_limits
@@ -66,7 +66,7 @@ class Problem:
 
     @classmethod
     def of_env(cls, env: gym.Env[Any, Any]) -> Problem:
-        """What an environment declares about itself."""
+        """The problem that an environment declares."""
         player = EpisodePlayer(env, None)
         limits, periodic = player.told("state_limits"), player.told("periodic")
         problem = cls.of_spaces(player.observation_space, player.action_space, limits, periodic)
@@ -103,7 +103,7 @@ class Problem:
         return replace(problem, env_kwargs=dict(content["env_kwargs"]), plant=plant)
 
     def transitions(self, episodes: list[Episode]) -> Transitions:
-        """The samples of episodes."""
+        """The samples of some episodes."""
         return Transitions.from_episodes(
             episodes,
             action_space=self.action_space,
@@ -119,7 +119,7 @@ Explorable = gym.Env[Any, Any] | Problem | tuple[Box, Box]
 
 
 def _kwargs(spec: EnvSpec) -> dict[str, Any]:
-    """The plain ones; how an environment is shown does not change what it does."""
+    """The plain arguments, without those for display, which do not change the behaviour of an environment."""
     plain = {k: v for k, v in spec.kwargs.items() if v is None or isinstance(v, bool | int | float | str)}
     plain.pop("render_mode", None)
     return plain | {"max_episode_steps": spec.max_episode_steps}

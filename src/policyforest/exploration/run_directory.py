@@ -1,4 +1,4 @@
-"""A run on disk: each finished episode is there, durably, before the next one begins.
+"""A run on disk: each finished episode is stored durably before the next one begins.
 
 | file | what it holds |
 |---|---|
@@ -7,9 +7,10 @@
 | ``log.jsonl`` | one line per episode for people: return, steps, coverage, time |
 | ``lock`` | held by the process that explores |
 
-Files are written beside, flushed to the disk and renamed, and the directory is flushed too. Random numbers come from
-streams that are numbered by episode, knownness follows from the points in their order, and plans from samples and seed:
-so settings and episodes are the whole state. A last file that is damaged is set aside, and its episode played again.
+Files are written under another name, flushed to the disk and renamed, and the directory is flushed too. Random numbers
+come from streams that are numbered by episode, knownness follows from the points in their order, and plans from samples
+and seed: so settings and episodes are the whole state. A last file that is damaged is set aside, and its episode played
+again.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ SETTINGS, LOG = "settings.json", "log.jsonl"
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """A finished episode, the kind of plan that was made after it, and the values which that began with."""
+    """A finished episode, the kind of plan that was made after it, and the values with which that plan began."""
 
     episode: Episode
     next_kind: EpisodeKind
@@ -43,8 +44,8 @@ class Record:
 
 
 def plans_needed(records: Sequence[Record], warm_start: bool) -> set[int]:
-    """The records whose plans must be made again to go on: the last, which the next episode acts by; and where plans
-    begin with the values of the one before, the last without optimism."""
+    """The records whose plans must be made again to continue: the last one, by which the next episode acts, and, if
+    plans begin with the values of the previous plan, the last one without optimism."""
     needed = {len(records) - 1}
     if warm_start:
         needed |= set([i for i, record in enumerate(records) if record.next_kind == "plain"][-1:])
@@ -75,7 +76,7 @@ class RunDirectory:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> tuple[RunDirectory, dict[str, Any]]:
-        """A run that is there, and its settings."""
+        """Opens an existing run; also returns its settings."""
         folder = Path(path)
         if not (folder / SETTINGS).is_file():
             raise FileNotFoundError(f"run_dir: {folder} holds no run ({SETTINGS} is missing)")
@@ -107,13 +108,13 @@ class RunDirectory:
         flush(self.path)
 
     def note(self, report: EpisodeReport) -> None:
-        """A line in the log."""
+        """Adds a line to the log."""
         with (self.path / LOG).open("a", encoding="utf-8") as file:
             file.write(json.dumps(asdict(report)) + "\n")
 
     def records(self) -> Iterator[Record]:
         """The finished episodes. A damaged last one is set aside; any other damage is an error."""
-        for leftover in self.path.glob(".*"):  # of a process that was killed while it wrote
+        for leftover in self.path.glob(".*"):  # left by a process that was killed while it wrote
             leftover.unlink()
         numbers = sorted(int(file.stem.split("-")[1]) for file in self.path.glob("episode-*.safetensors"))
         for i, number in enumerate(numbers):
@@ -141,7 +142,7 @@ class RunDirectory:
             beside.write_text("".join(f"{kept[e]}\n" for e in sorted(kept) if e < n_episodes), encoding="utf-8")
 
     def close(self) -> None:
-        """Lets another process have the run."""
+        """Releases the run for other processes."""
         self._lock.close()
 
     def _file(self, number: int) -> Path:

@@ -1,4 +1,4 @@
-"""From a run directory back to the agent, to the bit."""
+"""Restores the agent of a run directory, bit for bit."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def resume(
             _require_same(run, problem.settings(), _given(env, problem).settings(), "problem.")
         agent = make(problem if env is None else env)
         if expected is not None:
-            # Those of the agent, not of the file: what an older version did not write has its default there.
+            # The agent's settings, not the file's: those that an older version did not write have their defaults there.
             _require_same(run, agent.settings(), expected)
         agent.restore(run)
     except BaseException:
@@ -78,12 +78,12 @@ def _environment(run: RunDirectory, problem: Problem) -> gym.Env[Any, Any]:
 
 
 def agent_name(settings: Mapping[str, Any]) -> str:
-    """The name of the agent that settings are of."""
+    """The name of the agent to which the settings belong."""
     return str(settings.get("agent") or settings["explorer"]["name"])
 
 
 def _given(env: gym.Env[Any, Any], problem: Problem) -> Problem:
-    """The problem of an environment; without the name of its class where the run was begun before that was kept."""
+    """The problem of an environment; without the name of its class if the run is older than that entry."""
     given = Problem.of_env(env)
     if CLASS in given.env_kwargs and CLASS not in problem.env_kwargs:
         return replace(given, env_kwargs={})

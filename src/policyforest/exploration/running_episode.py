@@ -1,4 +1,4 @@
-"""The episode that is running: what was seen and done so far."""
+"""The running episode: the states, actions and rewards so far."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class RunningEpisode:
         self.rng = rng
         """The random numbers of this episode"""
         self.ended = False
-        """Nothing more may happen in it: it is terminal, or `episode` was called"""
+        """Whether no further step is allowed: the state is terminal, or `episode` was called"""
         self._terminal = False
         self._states: list[Floats] = []
         self._actions: list[Floats] = []
@@ -30,15 +30,15 @@ class RunningEpisode:
         return len(self._actions)
 
     def see(self, state: ArrayLike) -> Floats:
-        """The state in which the next action is taken. It is also where the last step has led, whatever was observed
-        right after that: a sample ends where the next begins."""
+        """Sets the state in which the next action is taken. It also replaces the next state of the last step, because a
+        sample ends where the next one begins."""
         here = self._state("state", state)
         del self._states[len(self._actions) :]
         self._states.append(here)
         return here
 
     def took(self, action: ArrayLike, reward: float, next_state: ArrayLike, terminal: bool) -> None:
-        """What came of an action."""
+        """Records the result of an action."""
         if self.ended or len(self._states) != len(self._actions) + 1:
             raise RuntimeError("observe: act was not called before it in this episode")
         taken = finite_array("action", np.atleast_1d(np.asarray(action, dtype=np.float64)), 1)
@@ -55,7 +55,7 @@ class RunningEpisode:
         self.ended = self._terminal = bool(terminal)
 
     def episode(self) -> Episode:
-        """All of it; it has ended now."""
+        """Ends the episode and returns all of it."""
         self.ended = True
         states = np.array(self._states[: len(self) + 1])
         return Episode(states, np.array(self._actions), np.array(self._rewards), self._terminal)

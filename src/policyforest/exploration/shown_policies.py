@@ -1,9 +1,10 @@
-"""Which policy of a run to rely on, without further episodes: what it did in the system counts, too.
+"""Chooses the policy of a run to rely on, without further episodes. The returns that policies had in the system count
+too.
 
 The members of an ensemble share errors, so a policy that was never played may be worth far less than all of them
-promise. A policy that was played is worth what they promise plus what its episodes earned beyond that, from the same
-first states (`believed`). A policy that was not played replaces it only if it is certainly better, and by a good part
-of what the other gains over doing nothing.
+predict. The value of a policy that was played is their prediction plus what its episodes earned beyond it, from the
+same first states (`believed`). A policy that was not played replaces it only if it is certainly better, and by a good
+part of what the other gains over doing nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from policyforest.exploration.plan_files import StoredPlan
 from policyforest.learning.improvement.policy_search import certainly_better
 from policyforest.policy.policy import Policy
 
-# Policies of the last plans that may be relied on in the end.
+# The number of last plans whose policies may be chosen in the end.
 REMEMBERED = 8
 # A policy that was not played must promise this part more than one that was, of what that gains over doing nothing.
 # (Cart-pole, two runs of sixteen: policies that promised up to a tenth more did not balance.)
@@ -57,8 +58,8 @@ def shown_policies(final: Policy, plans: Sequence[StoredPlan], data: Transitions
 
 
 def shown_policy(policy: Policy, data: Transitions, episodes: Sequence[int], discount: float) -> ShownPolicy:
-    """What a policy did in whole episodes: those that ended, or that are as long as any. Others were cut by a budget,
-    and say little."""
+    """A policy with its complete episodes: those that ended, or that are as long as any. Others were cut by a budget,
+    and show little."""
     sizes = np.bincount(data.episodes)
     rows = {e: np.flatnonzero(data.episodes == e) for e in episodes}
     whole = {e: r for e, r in rows.items() if len(r) and (len(r) == sizes.max() or data.terminals[r[-1]])}
@@ -76,7 +77,7 @@ def same_policy(a: Policy, b: Policy) -> bool:
 
 
 def surprise(shown: ShownPolicy, judge: EnsembleJudge) -> float:
-    """By how much the episodes of a policy earned more than the members promise from the same first states."""
+    """How much more the episodes of a policy earned than the members predict from the same first states."""
     promised = [
         float(judge.returns(shown.policy, start[None], length, FIRST_JUDGE).mean())
         for start, length in zip(shown.starts, shown.lengths, strict=True)
@@ -85,9 +86,9 @@ def surprise(shown: ShownPolicy, judge: EnsembleJudge) -> float:
 
 
 def believed(surprise: float, n_episodes: int) -> float:
-    """What counts of a surprise among policies that were played: all of a bad one, and the part n / (n + 1) of a good
-    one, because a few episodes may have begun where any policy does well. (InvertedPendulum-v5, 2 runs of 35: a policy
-    that had fallen after 139 or 263 steps replaced one that balanced for as long as it was played.)"""
+    """The part of a surprise that counts among policies that were played: all of a bad one, and n / (n + 1) of a good
+    one after n episodes, because a few episodes may have begun where any policy does well. (InvertedPendulum-v5, 2 runs
+    of 35: a policy that had fallen after 139 or 263 steps replaced one that balanced for as long as it was played.)"""
     return surprise if surprise < 0.0 else surprise * n_episodes / (n_episodes + 1)
 
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from policyforest.export.program import CodeForest, CodeTree, Program
 
-# C99 promises 127 levels of nested blocks; the function and the tree take some.
+# C99 guarantees 127 levels of nested blocks, some of which the function itself takes.
 DEEPEST = 120
 
 
 def tree_functions(program: Program, forest: CodeForest, j: int) -> Iterator[str]:
-    """A function a tree, which returns its leaf's value.
+    """One function per tree, which returns the value of its leaf.
 
     One function for all would be faster by a third on a Cortex-M4F, since the compiler knows in the next tree what was
     compared in the last one; but it takes minutes to compile 6,500 leaves that way, and twice the flash."""
@@ -53,7 +53,7 @@ def _value_type(program: Program, forest: CodeForest) -> str:
 
 
 def _leaf_parameters(program: Program, forest: CodeForest) -> list[str]:
-    """What linear leaves need besides what is compared."""
+    """The parameters that linear leaves need besides those that are compared."""
     if not forest.linear:
         return []
     return [f"uint32_t q{d}" for d in range(program.n_states)] if program.precision == "int16" else ["const real *x"]

@@ -32,13 +32,13 @@ from policyforest.policy.policy import Policy
 # Bytes of code on a Cortex-M4F (-Os), measured: the loop over a table, and what nested ifs take.
 LOOP_BYTES = 320
 BRANCH_BYTES, LEAF_BYTES = 14, 12
-# Recorded states and actions must fit the RAM of an ATmega328P beside the program's own.
+# Recorded states and actions must fit into the RAM of an ATmega328P together with the program's own data.
 RECORDED_BYTES, MOST_RECORDED = 900, 64
 
 
 @dataclass(frozen=True)
 class CExport:
-    """What was written, and what it costs."""
+    """The files that were written, and their cost."""
 
     directory: Path
     files: tuple[str, ...]
@@ -49,9 +49,9 @@ class CExport:
     n_leaves: int
     depth: int
     comparisons: int
-    """No action takes more"""
+    """The largest number of comparisons of an action"""
     n_bytes: int
-    """Of the tables, exact (style "table"), or of code on a Cortex-M4F, estimated ("branches")"""
+    """The bytes of the tables, exact (style "table"), or of the code on a Cortex-M4F, estimated ("branches")"""
     error: QuantisationError | None = None
     """int16: the distance from the policy"""
     lost_splits: tuple[int, ...] = ()
@@ -70,7 +70,7 @@ def export_c(
     name: str = "policy",
     max_bytes: int | None = None,
 ) -> CExport:
-    """Writes a policy as C99 into a directory, which is made if it is missing.
+    """Writes a policy as C99 into a directory, which is created if it is missing.
 
     Either all files are written or none. `max_bytes` refuses a policy whose tables (or, with "branches", whose code by
     estimate) are larger."""
@@ -95,7 +95,7 @@ Runner = Policy | Float32Policy | QuantisedPolicy
 
 
 def _compiled(policy: Policy, precision: Precision) -> tuple[Program, Runner]:
-    """The program, and what computes its actions here."""
+    """The program, and the object that computes its actions here."""
     if precision == "int16":
         quantised = quantise(policy)
         return quantised.program(), quantised
@@ -121,7 +121,7 @@ def _depth(policy: Policy) -> int:
 def _described(
     policy: Policy, program: Program, runner: Runner, directory: Path, name: str, style: Style, n_bytes: int
 ) -> CExport:
-    """What is to be written; the names of the files are added when they are known."""
+    """The description of the export; the names of the files are added when they are known."""
     quantised = runner if isinstance(runner, QuantisedPolicy) else None
     return CExport(
         directory=directory,
@@ -154,7 +154,7 @@ def _size(program: Program, table: TreeTable | None) -> int:
 
 
 def _recorded(policy: Policy, runner: Runner) -> tuple[NDArray[Any], NDArray[Any]]:
-    """States that probe the code, and the actions for them."""
+    """States that test the code, and the actions for them."""
     real = np.float64 if isinstance(runner, Policy) else np.float32
     row = real().itemsize * (policy.observation_space.shape[0] + policy.action_space.shape[0])
     with np.errstate(all="ignore"):  # some of these states are subnormal on purpose

@@ -1,4 +1,4 @@
-"""The words and numbers that the templates of the C files are filled with."""
+"""The texts and numbers that fill the templates of the C files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WIDTH = 118
 
 
 def header_facts(policy: Policy, program: Program, export: CExport) -> dict[str, Any]:
-    """What the header, the README and the example say of the policy."""
+    """The description of the policy in the header, the README and the example."""
     from policyforest._support.version import __version__
 
     size = _size_text(export)
@@ -81,7 +81,7 @@ def _range_lines(policy: Policy) -> dict[str, list[str]]:
 
 
 def source_facts(program: Program, table: TreeTable | None) -> dict[str, Any]:
-    """What the source file is made of."""
+    """The contents of the source file."""
     first = np.cumsum([0, *(len(forest.trees) for forest in program.forests)]).tolist()
     return {
         "bits": program.bits,

@@ -1,4 +1,4 @@
-"""Directories that are either written whole or left as they were."""
+"""Directories that are either written completely or left unchanged."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Exported C on other processors: cross-compiled, run in an emulator, its actions and instructions counted.
 
-| target | processor | emulator | a tick is |
+| target | processor | emulator | one tick is |
 |---|---|---|---|
 | `cortex-m4f` | ARM Cortex-M4F (mps2-an386) | QEMU | 5/32 of an instruction |
 | `atmega328p` | AVR at 16 MHz | simavr | 8 cycles |
@@ -27,7 +27,7 @@ SECONDS = 120
 
 @dataclass(frozen=True)
 class Target:
-    """How C becomes a program for a processor, and how that is run."""
+    """How C is compiled to a program for a processor, and how that program is run."""
 
     name: str
     compiler: str
@@ -38,7 +38,7 @@ class Target:
     """The command before the program"""
     emulator_package: str
     per_tick: float
-    """Instructions (cortex-m4f) or cycles (atmega328p) a tick of its clock"""
+    """Instructions (cortex-m4f) or cycles (atmega328p) per tick of its clock"""
     size: str = ""
     """The program that prints the size of another program"""
 
@@ -94,11 +94,11 @@ ALL_TARGETS = (CORTEX_M4F, ATMEGA328P, AARCH64)
 
 @dataclass(frozen=True)
 class Trial:
-    """What a target did with some states."""
+    """The results of a target for some states."""
 
     actions: NDArray[Any]
     counts: NDArray[np.float64]
-    """Of each call, net of a call of an empty function: instructions (cortex-m4f), cycles (atmega328p)"""
+    """Instructions (cortex-m4f) or cycles (atmega328p) of each call, net of a call of an empty function"""
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def exported(directory: Path, name: str = "policy") -> Contender:
 
 
 def exported_controller(directory: Path, name: str = "policy") -> Contender:
-    """The same with a history: each call is a control step of one episode, and gets what is measured."""
+    """The same with a history: each call is a control step of one episode, and takes a measurement."""
     whole = exported(directory, name)
     header = (directory / f"{name}.h").read_text(encoding="utf-8")
     mark = f"#define {name.upper()}_MEASURED "
@@ -152,7 +152,7 @@ def build(target: Target, contender: Contender, states: NDArray[Any], folder: Pa
     program = folder / f"trial-{target.name}"
     compiler = require_tool(target.compiler, target.packages)
     includes = [f"-I{path}" for path in (folder, TARGETS, *contender.includes)]
-    # The policy alone is held to the strict flags: the harness speaks to hardware.
+    # Only the policy is compiled with the strict flags, because the harness accesses hardware.
     objects = []
     for number, source in enumerate(contender.sources):
         strict = STRICT if contender.strict else ("-std=gnu99", "-w")

@@ -3,7 +3,7 @@
 A tree of the quantised policy takes another leaf only where the state lies in the same cell as a split that it meets.
 Let J[d, c] be the sum over trees of the largest jump across a split of that tree in cell c of dimension d; at a state
 with the cells c_0, c_1, …, all trees together jump by at most J[0, c_0] + J[1, c_1] + …, hence nowhere by more than
-the sum over d of max_c J[d, c]. To that comes what leaves lose when their numbers are rounded.
+the sum over d of max_c J[d, c]. The rounding errors of the leaves' numbers are added to that.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def error_bound(quantised: QuantisedPolicy, j: int) -> float:
 def _leaf_values(
     source: Forest, whole: QuantisedForest, boxes: LeafBoxes, quantiser: Quantiser
 ) -> tuple[Floats, Floats, Floats]:
-    """Of each leaf the smallest and largest value in its box, and the most that it loses when it is rounded."""
+    """The smallest and largest value of each leaf in its box, and its largest rounding error."""
     models = forest_models(source)
     if source.leaf_model == "constant":
         values = models[:, 0]

@@ -17,7 +17,7 @@ DRIVER = Path(__file__).parent / "targets" / "host_driver.c"
 
 
 def require_tool(name: str, package: str = "") -> str:
-    """The path of a program; an OSError that names the Debian package where it is missing."""
+    """The path of a program; an OSError that names the Debian package if it is missing."""
     path = shutil.which(name)
     if path is None:
         hint = f" (Debian: apt-get install {package})" if package else ""
@@ -26,7 +26,7 @@ def require_tool(name: str, package: str = "") -> str:
 
 
 def run_tool(command: Sequence[str | Path], **options: Any) -> str:
-    """What a program prints; a RuntimeError with its complaints if it fails."""
+    """Runs a program and returns its output; if it fails, a RuntimeError with its error messages."""
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False, **options)
     if done.returncode != 0:
         raise RuntimeError(
@@ -64,7 +64,7 @@ class HostDriver:
         return float(seconds)
 
     def time_cold(self, function: Any, states: NDArray[Any], n_actions: int) -> tuple[NDArray[np.float64], int]:
-        """Seconds of each call with the policy out of all caches, and how many bytes were flushed for it."""
+        """Seconds of each call with the policy out of all caches, and the number of bytes that were flushed."""
         action, result = np.empty(n_actions, dtype=states.dtype), np.empty(len(states))
         n, width = states.shape
         flushed = self._library.time_cold(

@@ -1,10 +1,9 @@
 """Policies in 16-bit whole numbers: states, thresholds and leaves quantised, each dimension on its own scale.
 
 A state dimension x becomes the cell q(x) = floor((x - lo) * 65536 / (hi - lo)) - 32768, computed in float32. A split at
-v lies in the cell q(v); the whole cell is counted to the lower child if v lies in its upper half, else to the upper
-one. A constant leaf is a multiple of 1/65534 of the leaves' range. A linear leaf is W·q + C, W of 16 bits and C of 32,
-all in one unit for a forest; sums wrap round modulo 2^32 and come back into range, since every leaf's value in its box
-does.
+v lies in the cell q(v); the whole cell goes to the lower child if v lies in its upper half, else to the upper one. A
+constant leaf is a multiple of 1/65534 of the leaves' range. A linear leaf is W·q + C, W of 16 bits and C of 32, all in
+one unit for a forest; sums wrap round modulo 2^32 and come back into range, since every leaf's value in its box does.
 
 `QuantisedPolicy` computes what the C code computes, bit for bit.
 """
@@ -43,7 +42,7 @@ class Quantiser:
     turns: dict[int, tuple[np.float32, np.float32]]
 
     def cells(self, states: Singles) -> NDArray[np.int64]:
-        """Rows of cells, -32768 … 32767; states outside of the box count to its outermost cells."""
+        """Rows of cells, -32768 … 32767; states outside of the box belong to its outermost cells."""
         x = states.copy()
         for d, (lo, hi) in self.turns.items():
             x[:, d] = turned_singles(x[:, d], lo, hi)
@@ -71,7 +70,7 @@ class QuantisedForest:
     scale: np.float32
     offset: np.float32
     unit: float
-    """What 1 stands for in a leaf, before the division by the number of trees"""
+    """The value of 1 in a leaf, before the division by the number of trees"""
 
 
 @dataclass(frozen=True)
@@ -116,7 +115,7 @@ class QuantisedPolicy:
 
 
 def quantise(policy: Policy) -> QuantisedPolicy:
-    """The policy in 16-bit numbers; a ValueError where its box is unbounded or its splits fall together."""
+    """The policy in 16-bit numbers; a ValueError if its box is unbounded or its splits coincide."""
     box = policy.state_box.copy()
     for d, turn in policy.periodic.items():
         box[d] = turn
@@ -169,7 +168,7 @@ def _quantiser(policy: Policy, box: Floats) -> Quantiser:
 
 
 def _splits(forest: Forest, quantiser: Quantiser) -> NDArray[np.int64]:
-    """What cells are compared with, for all nodes."""
+    """The cells that inputs are compared with, for all nodes."""
     feature, values = forest.arrays["feature"], forest.arrays["split"]
     result = np.zeros(len(feature), dtype=np.int64)
     for d in range(forest.n_inputs):
@@ -236,6 +235,6 @@ def _linear_models(forest: Forest, boxes: LeafBoxes, quantiser: Quantiser) -> tu
 
 
 def list_lost(lost: Sequence[int]) -> str:
-    """What to say of splits that vanished; nothing if none did."""
+    """A text about splits that vanished; empty if none did."""
     parts = [f"{count} in dimension {d}" for d, count in enumerate(lost) if count]
     return ", ".join(parts)

@@ -29,6 +29,6 @@ def require_name(name: str) -> str:
 
 
 def comment(text: object) -> str:
-    """Text that cannot end a comment or break a line: what a file says of itself may be a stranger's."""
+    """Text that cannot end a comment or break a line: the texts of a file may come from an untrusted source."""
     plain = "".join(c if c.isprintable() else " " for c in str(text))
     return plain.replace("*/", "* /").replace("/*", "/ *").replace("\\", "/").replace("??/", "?? /")[:300]

@@ -1,9 +1,9 @@
 """A policy as an ONNX model: standard operators, float32, one batch of states in, one of actions out.
 
-Constant leaves are a TreeEnsembleRegressor with a target a tree; linear leaves are one whose targets are the numbers of
-the leaves, with which Gather takes their coefficients. Values of trees are added by one Sum, from the first tree to
-the last: the order of `policy.astype("float32").act`, whose actions the model gives. Angles are wrapped before, and
-actions clipped after.
+Constant leaves become a TreeEnsembleRegressor with one target per tree; linear leaves become one whose targets are the
+numbers of the leaves, and Gather then takes their coefficients. Values of trees are added by one Sum, from the first
+tree to the last: the order of `policy.astype("float32").act`, whose actions the model gives. Angles are wrapped before,
+and actions clipped after.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from policyforest.policy.policy import Policy
 from policyforest.policy.policy_info import info_dict
 
 OPSET, ML_OPSET = 17, 3
-"""Of the default operators and of ai.onnx.ml: what onnxruntime 1.12 and later read"""
-# Numbers of leaves travel as float32, which holds whole numbers up to here.
+"""The versions of the default operators and of ai.onnx.ml, which onnxruntime 1.12 and later read"""
+# Numbers of leaves are passed as float32, which is exact for whole numbers up to this one.
 MOST_LEAVES = 2**24
 
 

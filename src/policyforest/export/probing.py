@@ -7,13 +7,13 @@ import numpy as np
 from policyforest._support.arguments import Floats
 from policyforest.policy.policy import Policy, uniform_states
 
-# Stands for the side of an unbounded box: states beyond it are reached by no threshold in practice.
+# How far beyond the thresholds an unbounded box ends here.
 FAR = 1e3
 SUBNORMAL = (5e-324, -5e-324, 1e-310, 1e-45, -1e-45, 1e-40, -1e-40)
 
 
 def finite_box(policy: Policy) -> Floats:
-    """The state box; infinite sides are drawn in to hold the thresholds and no more than 1,000 beyond."""
+    """The state box; infinite sides are moved to 1,000 beyond the outermost thresholds."""
     box = policy.state_box.copy()
     for d in range(len(box)):
         known = np.concatenate([thresholds(policy, d), [0.0]])
@@ -35,7 +35,7 @@ def random_states(policy: Policy, n: int, rng: np.random.Generator) -> Floats:
 
 
 def threshold_states(policy: Policy, n: int, rng: np.random.Generator) -> Floats:
-    """n states with a coordinate, often several, exactly on a threshold or beside one."""
+    """n states with a coordinate, often several, exactly on a threshold or next to one."""
     states = random_states(policy, n, rng)
     for d in range(states.shape[1]):
         values = thresholds(policy, d)

@@ -1,8 +1,9 @@
-"""What a policy becomes before it is C: trees whose thresholds and leaves are whole numbers, or floats of one width.
+"""The form of a policy before it is written as C: trees whose thresholds and leaves are whole numbers, or floats of one
+width.
 
-A float is compared by its *key*: its bits read as a signed integer, with the magnitude of negative numbers turned
-round. `x <= v` for floats is `key(x) <= key(v)` for integers, for every x (±0 and subnormals included) once v = -0 is
-written as +0. Integers need no float unit, no status register and no library to be compared.
+A float is compared by its *key*: its bits read as a signed integer, with the magnitude of negative numbers inverted.
+For floats, `x <= v` is equivalent to `key(x) <= key(v)` for integers, for every x (±0 and subnormals included) once v =
+-0 is written as +0. Integers need no float unit, no status register and no library to be compared.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class CodeTree:
     feature: list[int]
     """-1: a leaf"""
     key: list[int]
-    """What the key of an input is compared with; of no meaning in leaves"""
+    """The number with which the key of an input is compared; without meaning in leaves"""
     child: list[int]
     """The lower child; in a leaf its number, the row of `models`"""
     models: NDArray[Any]
@@ -70,7 +71,7 @@ class Program:
     state_lo: Sequence[float] = ()
     """int16: the lower end of each dimension, which becomes -32768"""
     state_scale: Sequence[float] = ()
-    """int16: steps a unit"""
+    """int16: steps per unit"""
 
     @property
     def real(self) -> str:

@@ -19,12 +19,13 @@ from policyforest.policy.policy import Policy
 # Steps of the recorded run of the self-test.
 RECORDED_STEPS = 24
 CELLS = 65_535
-# Microseconds of a control step in the example sketch, where the policy does not know its own.
+# Microseconds of a control step in the example sketch, if the policy does not know its own.
 PERIOD_US = 100_000
 
 
 def signal_facts(policy: Policy, program: Program, runner: Policy | Float32Policy | QuantisedPolicy) -> dict[str, Any]:
-    """What the templates say of signals; `signals` is None for a policy whose states are its measurements."""
+    """The contents of the templates that describe signals; `signals` is None for a policy whose states are its
+    measurements."""
     signals = policy.signals
     if signals is None:
         return {"signals": None, "needs_floor": False, "period_us": PERIOD_US}
@@ -50,7 +51,7 @@ def signal_facts(policy: Policy, program: Program, runner: Policy | Float32Polic
 
 
 def _helpers(signals: Signals, program: Program, limits: list[list[str]], lines: list[str]) -> dict[str, Any]:
-    """The functions that the code needs, and their numbers: a function that nothing calls would be a warning."""
+    """The functions that the code needs, and their numbers: a function that nothing calls would cause a warning."""
     columns = [*range(len(signals.measured)), *signals.program.outputs]
     used = _used(signals.program.operations, [columns[i] for i in signals.kept])
     operations = [signals.program.operations[k] for k in sorted(used)]
@@ -165,7 +166,7 @@ def _known(op: Operation, text: str, doubtful: list[int], program: Program) -> s
             return f"known(v{first}, v{first} != {no} ? {ends})"
         case "select":
             return f"known(v{op.operands[0]}, {text})"
-        case "/":  # what is not finite above the line stays so
+        case "/":  # a numerator that is not finite stays so
             doubtful = [i for i in doubtful if i == op.operands[1]]
     for i in dict.fromkeys(doubtful):
         text = f"known(v{i}, {text})"

@@ -22,14 +22,14 @@ from policyforest.policy.policy import Policy
 
 ROUNDS = 7
 COLD_CALLS, COLD_CALLS_PYTHON = 300, 40
-# Larger than the last cache of common machines, so that reading it throws everything else out.
+# Larger than the last-level cache of common machines, so that reading it evicts everything else.
 EVICTING_BYTES = 1 << 26
 EMULATED_STATES = 1_000
 
 
 @dataclass(frozen=True)
 class ActionTimes:
-    """Seconds per action: medians."""
+    """Median seconds per action."""
 
     random: float
     trajectory: float
@@ -38,14 +38,14 @@ class ActionTimes:
 
 @dataclass(frozen=True)
 class InstructionCount:
-    """Instructions of a call on a Cortex-M4F, and what the worst case of comparisons allows."""
+    """Instructions of a call on a Cortex-M4F, and a bound for the worst-case number of comparisons."""
 
     mean: float
     largest: float
     bound: float
     """`outside` + `each` times the worst-case number of comparisons"""
     each: float
-    """Instructions a comparison: the slope of a straight line through all calls"""
+    """Instructions per comparison: the slope of a straight line through all calls"""
     outside: float
     """The rest of a call: such that no call seen lies above the line"""
     n_states: int

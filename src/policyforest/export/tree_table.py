@@ -2,8 +2,8 @@
 
 A node is a head and a threshold; its lower child follows it, the upper one follows the lower one's subtree. The head
 holds, from its lowest bit: whether the lower child is a leaf, whether the upper one is, the input that is compared, and
-how many words the upper child lies behind the lower one. A leaf is its numbers. With 16-bit words that is six bytes a
-leaf: two for its value, four for the split that it costs.
+how many words the upper child lies behind the lower one. A leaf is its numbers. With 16-bit words that is six bytes per
+leaf: two for its value, four for the split that it requires.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from policyforest.export.program import CodeTree, Program
 
 LEAF_BITS = 2
-# Bytes of a tree from which on its lines are no longer fetched by the neighbours that were touched before.
+# From this size in bytes on, the cache lines of a tree are no longer fetched together with its neighbours.
 LARGE_TREE = 1024
 MOST_SIDE_BY_SIDE = 13
 

@@ -3,8 +3,8 @@
 Branch and bound finds the true maximum of F(s, ·), but may visit any number of boxes on the way. Here F is asked at a
 fixed set of points of the action box. From the best two of them, one action dimension after the other goes to its exact
 maximum with the others fixed; the better end goes over all dimensions once more. The result is at least as good as the
-best point and never better than the true maximum. On learned Q forests it misses 0.2% of the spread over the actions in
-the mean at most (docs/learning.md).
+best point and never better than the true maximum. On learned Q forests it misses at most 0.2% of the spread over the
+actions on average (docs/learning.md).
 """
 
 from __future__ import annotations

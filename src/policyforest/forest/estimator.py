@@ -1,8 +1,7 @@
 """The improved Extra-Trees of the paper as a scikit-learn estimator.
 
-`ForestRegressor` is a thin coat over `grow_forest`: it checks its inputs as scikit-learn's estimators do,
-gives the parameters that scikit-learn has too the meaning they have there, and keeps the `Forest` in
-`forest_`.
+`ForestRegressor` is a thin wrapper around `grow_forest`: it checks its inputs as scikit-learn's estimators do, gives
+parameters that scikit-learn also has the same meaning as there, and keeps the `Forest` in `forest_`.
 """
 
 from __future__ import annotations
@@ -98,7 +97,7 @@ class ForestRegressor(base.RegressorMixin, base.BaseEstimator):  # type: ignore[
 
 
 def _seed(random_state: int | np.random.RandomState | None) -> int:
-    """A whole number is the seed of `grow_forest` itself; a generator is asked for one."""
+    """A whole number is used as the seed of `grow_forest`; a generator draws one."""
     if isinstance(random_state, (int, np.integer)):
         return int(random_state)
     return int(utils.check_random_state(random_state).randint(2**31 - 1))
@@ -118,7 +117,7 @@ def _n_features(max_features: int | float | str | None, n_inputs: int) -> int:
 
 
 def _n_min(min_samples_leaf: int | float | None, n_samples: int, leaf_model: str) -> int | None:
-    """n_min as scikit-learn understands `min_samples_leaf`; None where `grow_forest` is to choose."""
+    """n_min as scikit-learn understands `min_samples_leaf`; None if `grow_forest` is to choose."""
     if min_samples_leaf is None:
         return 1 if leaf_model == "constant" else None
     if isinstance(min_samples_leaf, (int, np.integer)):

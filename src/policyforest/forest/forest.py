@@ -33,7 +33,7 @@ class Forest:
     __slots__ = ("_native", "predict_one")
 
     predict_one: Callable[[ArrayLike], float]
-    """F(x) for one row of D numbers. With a contiguous float64 array the fastest call; other numbers are converted."""
+    """F(x) for one row of D numbers. A contiguous float64 array is fastest; other numbers are converted."""
 
     def __init__(self, native: _core.Forest) -> None:
         if not isinstance(native, _core.Forest):
@@ -85,7 +85,7 @@ class Forest:
         empty for constant leaves) and ``box`` (rows lo, hi).
         """
         views = self._native.arrays()
-        views["coefficients"].flags.writeable = False  # an empty one comes writable
+        views["coefficients"].flags.writeable = False  # an empty array is writable otherwise
         return {**views, "box": self.box}
 
     @property
@@ -107,17 +107,17 @@ class Forest:
 
     @property
     def depth(self) -> int:
-        """The longest way from a root to a leaf."""
+        """The number of splits on the longest path from a root to a leaf."""
         return max(self._native.depths)
 
     @property
     def depths(self) -> list[int]:
-        """The longest way in each tree."""
+        """The depth of each tree."""
         return self._native.depths
 
     @property
     def leaf_model(self) -> LeafModel:
-        """What its leaves are: constant, or linear in the inputs."""
+        """The kind of the leaves: "constant", or "linear" in the inputs."""
         return "linear" if self._native.linear else "constant"
 
     def __len__(self) -> int:
@@ -143,8 +143,8 @@ class Forest:
         return parts[0] if len(parts) == 1 else Forest(_core.join_forests([part._native for part in parts]))
 
     def release_search(self) -> None:
-        """Frees the memory that `best_action` keeps between calls: as much as the forest itself takes, for each action
-        dimension along which lines were searched."""
+        """Frees the memory that `best_action` keeps between calls: for each action dimension along which lines were
+        searched, as much as the forest itself takes."""
         self._native.release_search()
 
     def __repr__(self) -> str:

@@ -24,7 +24,7 @@ from policyforest.forest.growth_rules import Score, check_inside_box, growth_rul
 Tell = Callable[[float], None]
 Maximise = Callable[[Floats, int], BestActions]
 
-# A block is worth its hand-over from this many samples times trees on, and states: about 0.2 s of work.
+# The smallest block that is worth handing over, in samples times trees, and in states: about 0.2 s of work.
 BLOCK_SAMPLES, BLOCK_STATES = 1_000_000, 1 << 14
 # Larger blocks of states would cost memory, about 100 bytes per state, and gain no time.
 LARGEST_BLOCK = 1 << 18
@@ -62,7 +62,7 @@ class SharedInputs:
         self._shared = executor.share(f"{name} inputs", self._table[:dims])
 
     def grow(self, y: ArrayLike, *, score: Score = None, tell: Tell = silent, **how: Any) -> Forest:
-        """The forest that `grow_forest` grows on these inputs; `tell` hears which part is done."""
+        """The forest that `grow_forest` grows on these inputs; `tell` is called with the part that is done."""
         targets = moderate("y", finite_array("y", y, 1))
         if len(targets) != self.n_samples:
             raise ValueError(f"y: has {len(targets)} values for the {self.n_samples} rows of X")
@@ -80,7 +80,7 @@ class SharedInputs:
         return Forest.join([forest for forest in grown if forest is not None])
 
     def _blocks(self, n_trees: int) -> list[range]:
-        """Ranges of trees: as many at once as a task has threads, or more where samples are few."""
+        """Ranges of trees: as many at once as a task has threads, or more if there are few samples."""
         size = max(1, -(-BLOCK_SAMPLES // (self.n_samples * self._executor.n_jobs))) * self._executor.n_jobs
         size = min(size, -(-n_trees // self._executor.workers))
         return [range(k, min(k + size, n_trees)) for k in range(0, n_trees, size)]
@@ -106,7 +106,7 @@ class SharedStates:
         return self._collect(_values, maximise, tell)
 
     def actions(self, maximise: Maximise, tell: Tell = silent) -> Floats:
-        """arg max_a Q(s, a) of every state, a row each."""
+        """arg max_a Q(s, a) of every state, one per row."""
         return self._collect(_actions, maximise, tell)
 
     def _collect(self, task: Callable[..., Floats], maximise: Maximise, tell: Tell) -> Floats:
@@ -122,7 +122,7 @@ class SharedStates:
         return found
 
     def _blocks(self) -> list[tuple[int, int]]:
-        """A few blocks a worker, so that none waits long for the last one."""
+        """A few blocks per worker, so that none waits long for the last one."""
         workers = self._executor.workers
         size = LARGEST_BLOCK if workers == 1 else min(LARGEST_BLOCK, max(BLOCK_STATES, -(-self._n // (4 * workers))))
         return [(begin, min(begin + size, self._n)) for begin in range(0, self._n, size)]

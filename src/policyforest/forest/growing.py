@@ -53,8 +53,8 @@ def grow_forest(
         leaf_model: "constant" (PWC, the mean) or "linear" (PWL, least squares with a penalty on steep slopes).
         sample_weight: One weight >= 0 per sample; samples of weight 0 count as absent.
         score: Splits are chosen by the variance of y, of "asinh" (outliers do not dominate), or of a function of y.
-        grid: For an input, the number of steps of a grid on which its thresholds lie (see `Forest.best_action`).
-        periodic: For an input that is an angle, (lo, hi), the same point; each tree cuts the circle elsewhere.
+        grid: {input: number of steps} for inputs whose thresholds lie on a grid (see `Forest.best_action`).
+        periodic: {input: (lo, hi)} for angles, whose ends are the same point; each tree cuts the circle elsewhere.
         box: Rows (lo, hi), the domain of the forest, which must contain X; None: the range of X.
         random_state: The seed; the same seed gives the same forest, bit for bit, for any `n_jobs`.
         n_jobs: The number of threads; -1 for all cores.

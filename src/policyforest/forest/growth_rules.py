@@ -40,7 +40,7 @@ def growth_rules(
     random_state: int | np.random.Generator | None = 0,
     first_tree: int = 0,
 ) -> dict[str, Any]:
-    """What the core's `grow_forest` is told besides the samples and the threads, checked."""
+    """The checked arguments of the core's `grow_forest`, without the samples and the threads."""
     dims = len(box)
     linear = one_of("leaf_model", leaf_model, ("constant", "linear")) == "linear"
     return {
@@ -68,7 +68,7 @@ def default_min_samples_leaf(n_samples: int, n_inputs: int, leaf_model: str) -> 
 
 
 def period_rows(periodic: Mapping[int, tuple[float, float]] | None, dims: int, rows: Floats | None = None) -> Floats:
-    """Rows (lo, hi), one an input, (0, 0) where an input is not periodic; no rows where none is."""
+    """Rows (lo, hi), one per input, (0, 0) if an input is not periodic; no rows if none is."""
     if not periodic:
         return np.empty((0, 2))
     result = np.zeros((dims, 2))
@@ -91,7 +91,7 @@ def asinh_score(y: Floats) -> Floats:
 
 
 def score_values(score: Score, targets: Floats) -> Floats | None:
-    """What splits are chosen by in place of the targets; None: by the targets."""
+    """The values that splits are chosen by instead of the targets; None for the targets."""
     if score is None:
         return None
     if score == "asinh":

@@ -11,8 +11,8 @@ to the unit cube, with splits in the middle of one dimension after the other:
     knownness(x) = min(1, (points in the leaf / nu) / (floor((n k / nu)^(1/k)) * longest side of the leaf)).
 
 The density ratio never saturates: where a system keeps to one path, all states off that path stay unknown for
-ever, since n grows as fast as any count. `enough` ends that: from so many points on, leaves are not measured against
-n any more.
+ever, since n grows as fast as any count. `enough` prevents that: beyond this number of points, leaves are no longer
+compared with n.
 """
 
 from __future__ import annotations

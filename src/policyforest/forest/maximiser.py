@@ -1,4 +1,4 @@
-"""The best action by a forest over (s, a), and the states that such a forest can be asked about."""
+"""The best action by a forest over (s, a), and states moved into the box of such a forest."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def states_in_box(states: ArrayLike, box: Floats, periodic: Periodic) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Maximiser:
-    """The best actions by a Q forest: what is sent to where they are searched."""
+    """Finds the best actions by a Q forest; it is sent to the processes that search them."""
 
     forest: Forest
     n_states: int

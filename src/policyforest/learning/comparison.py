@@ -1,4 +1,5 @@
-"""How candidates for a policy compare in a learned model: who is ahead, who cannot be told apart, what pays.
+"""How candidates for a policy compare in a learned model: which is best, which cannot be distinguished, and whether an
+improvement is accepted.
 
 Values are arrays (members of the ensemble, states), of the same states and the same noise for all candidates.
 """
@@ -14,7 +15,7 @@ from policyforest.learning.improvement.policy_search import better, certainly_be
 
 # Candidates in the order in which they are trusted: the system's own controller first, then what the samples say.
 TRUSTED = ("baseline", "linear", "fpf-pwl", "grid", "linear-quadratic", "constant")
-# Candidates whose mean is a candidate, where they cannot be told apart.
+# Candidates whose mean becomes a candidate if they cannot be distinguished.
 AVERAGED = ("fpf-pwl", "grid", "linear-quadratic")
 # An improvement that gains less than this part of what the start policy gained over a constant action is not taken.
 # (Pendulum of 8 kg: gains of 0.01% in the model were losses of up to 17% for forests in two of seven cases, and losses
@@ -30,14 +31,14 @@ class CandidateValue:
     value: float
     """Mean discounted return over states and members"""
     gain: float
-    """Over the best constant action"""
+    """Mean gain over the best constant action"""
     error: float
     """Standard error of the gain"""
 
 
 def pays(gain: Floats, gained: float) -> bool:
-    """Whether an improvement is one on members that it was not made with, and no hair's breadth compared with what the
-    start policy `gained` over a constant action: errors that all members share are larger than that."""
+    """Whether an improvement holds on members that it was not made with, and is not negligible compared with what the
+    start policy `gained` over a constant action: errors that all members share are larger than a negligible gain."""
     return better(gain, 1.0) and float(gain.mean()) > NEGLIGIBLE * gained
 
 
@@ -58,12 +59,13 @@ def table_of(values: dict[str, Floats]) -> tuple[CandidateValue, ...]:
 
 
 def champion(values: dict[str, Floats]) -> str:
-    """The candidate to start from: one later in the order of trust, only if it is certainly better."""
+    """The candidate to start from. A candidate that is later in the order of trust is taken only if it is certainly
+    better."""
     order = [name for name in TRUSTED if name in values]
     best = order[0]
     for name in order[1:]:
         gain = gain_over(values, name, best)
-        # A plan on a grid is the best for the errors of the model, too.
+        # A plan on a grid also exploits the errors of the model.
         least = NEGLIGIBLE * float(gain_over(values, best, "constant").mean()) if name == "grid" else 0.0
         if certainly_better(gain) and gain.mean() > least:
             best = name
@@ -71,8 +73,8 @@ def champion(values: dict[str, Floats]) -> str:
 
 
 def alike(values: dict[str, Floats], best: str) -> list[str]:
-    """The candidates that the ensemble cannot tell from the best one, which is the first: they are not certainly worse,
-    or by less than the errors that all members share."""
+    """The candidates that the ensemble cannot distinguish from the best one, which comes first: they are not certainly
+    worse, or are worse by less than the errors that all members share."""
     if best not in AVERAGED:
         return [best]
     least = NEGLIGIBLE * float(gain_over(values, best, "constant").mean())
@@ -81,5 +83,5 @@ def alike(values: dict[str, Floats], best: str) -> list[str]:
 
 
 def is_concave(mean: Floats, parts: list[Floats]) -> bool:
-    """Whether the mean of policies is worth as much as they are in the mean, on every member."""
+    """Whether, on every member, the mean policy has at least the mean value of the policies."""
     return bool((mean.mean(axis=1) >= np.mean(parts, axis=0).mean(axis=1)).all())

@@ -4,9 +4,9 @@ Candidates are the best constant action, the linear-quadratic regulator, dynamic
 dimensions, the regulator of the predicted state where commands act late, and a controller that is given; a Fitted
 Policy Forest and the Q function's own policy too, where a Q forest can carry the values, if noise matters or there is
 no grid. The best of them is improved in a model that is fitted again for the states it visits: by trajectories, by the
-gains of a linear law, by rollouts, whichever first finds something that pays. All are compared on members of the
-ensemble that none of them was made with. A regulator that is the best by its formula needs neither rivals nor
-improvement.
+gains of a linear law, or by rollouts, in this order, until one of them gives a clear improvement. All are compared on
+members of the ensemble that none of them was made with. A regulator that is optimal by its formula needs neither rivals
+nor improvement.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ MEMBERS, FIRST_JUDGE = 4, 100
 # States that candidates are compared at; Q's own policy, which searches its action at each step, at fewer.
 JUDGED, JUDGED_SLOWLY = 200, 40
 GREEDY, MEAN = "q-greedy", "mean"
-# A regulator may take this part of its actions at the limits of the action box, and so near to them.
+# The part of its actions that a regulator may take near the limits of the action box, and how near, as a part of the
+# box.
 LIMIT = 0.01
 
 
@@ -67,7 +68,7 @@ class PlannedPolicy:
     policy: Any
     winner: str
     candidates: tuple[CandidateValue, ...]
-    """Best first; empty where planning was not used"""
+    """Best first; empty if planning was not used"""
     model: DynamicsModel = field(repr=False)
     start: Any = field(repr=False)
     """The policy that the improvement started from"""
@@ -106,7 +107,7 @@ class Contest:
         states = self.starts[self.rng.integers(len(self.starts), size=JUDGED)]
         simple = {name: self._values(policies[name], states, 0) for name in TRUSTED if name in policies}
         start = self._averaged(champion(simple), simple, policies, states)
-        if start != "constant":  # a constant action visits what no better policy does
+        if start != "constant":  # a better policy does not visit the states of a constant action
             self._focus(policies[start])
         values = {
             name: self._values(policy, states[: JUDGED_SLOWLY if name == GREEDY else None], FIRST_JUDGE)
@@ -149,8 +150,8 @@ class Contest:
         return found
 
     def _averaged(self, best: str, values: dict[str, Floats], policies: dict[str, Any], states: Floats) -> str:
-        """The best candidate, or the mean of those that cannot be told from it, which becomes a candidate. Without
-        noise, members tell them apart."""
+        """The best candidate, or the mean of those that cannot be distinguished from it, which becomes a candidate.
+        Without noise, the members distinguish them."""
         names = [best] if self.model.is_quiet else alike(values, best)
         if len(names) == 1:
             return best
@@ -206,8 +207,8 @@ class Contest:
         return replace(made, policy=policies[start], improved=False)
 
     def _ways(self, start: str) -> list[tuple[str, ModelImprovement]]:
-        """How the start policy is improved. A plan on a grid is the best for all states already, but for its cells, and
-        the gains of a linear law matter where there is noise."""
+        """The ways to improve the start policy. A plan on a grid is already the best for all states, apart from the
+        size of its cells; the gains of a linear law matter if there is noise."""
         if self.solved and start == "linear-quadratic":
             return []
         how: dict[str, Any] = {"random_state": self.seed, "n_jobs": self.n_jobs}

@@ -21,7 +21,7 @@ from policyforest.learning.nearby_states import NearbyStates
 from policyforest.policy.policy import Policy, Simplification, uniform_states
 
 CANDIDATES = 16
-"""Trees that are grown; the one that follows the forest best on other states is kept"""
+"""Trees that are grown; the tree closest to the forest on other states is kept"""
 HELD_OUT = 0.25
 
 
@@ -82,7 +82,7 @@ def _draw(policy: Policy, samples: Transitions | None, number: int, rng: np.rand
 def _grow(
     forest: Forest, policy: Policy, states: Floats, actions: Floats, max_leaves: int, seed: int, n_jobs: int | None
 ) -> Forest:
-    """A few random trees, with leaves so large that there are few enough of them."""
+    """A few random trees, with leaves so large that each tree has at most the allowed number of them."""
     smallest = states.shape[1] + 1 if forest.leaf_model == "linear" else 1
     return grow_forest(
         states,

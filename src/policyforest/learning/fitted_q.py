@@ -36,20 +36,20 @@ from policyforest.learning.q_progress import QProgress
 from policyforest.learning.q_samples import QSamples
 from policyforest.learning.q_source import SampleSource
 
-# `horizon="auto"` ends at the latest when what is left of the discounted future is this part of it.
+# `horizon="auto"` ends at the latest when this part of the discounted future is left.
 FORGOTTEN = 0.02
-# What files of version 0.1.0 mean where they do not have a setting.
+# The values of settings that files of version 0.1.0 do not have.
 EARLIER_SETTINGS: dict[str, Any] = {"settling": "sign"}
 
 
 class Optimism(Protocol):
-    """What an explorer does to every iteration (see `policyforest.exploration`)."""
+    """The optimism that an explorer adds to every iteration (see `policyforest.exploration`)."""
 
     def targets(self, inputs: Floats, targets: Floats, /) -> Floats:
-        """The targets y of the samples (s, a), bent."""
+        """The targets y of the samples (s, a) with optimism."""
 
     def leaves(self, forest: Forest, /) -> Forest:
-        """The forest that was grown on them, bent."""
+        """The forest that was grown on the targets, with optimism in its leaves."""
 
 
 @dataclass(frozen=True)
@@ -59,11 +59,11 @@ class FittedQIteration:
     Args:
         discount: gamma, in [0, 1).
         horizon: H, the number of iterations, or "auto": until the values have settled.
-        settling: What `horizon="auto"` watches: how much the "differences" between values still change, or their change
-            with its "sign", the rule of version 0.1.0, which files of that version still use.
+        settling: The measure by which `horizon="auto"` ends: how much the "differences" between values still change, or
+            the signed change of the values ("sign", the rule of version 0.1.0, which files of that version still use).
         n_averaged: With `horizon="auto"`, Q is the average of this many forests: the first one that has settled and
             those after it. Each is grown with other samples and splits, so the arg max of their average is steadier.
-            If several action dimensions are searched by "exact" or "merged", Q is the last forest alone, because the
+            If several action dimensions are searched by "exact" or "merged", Q is only the last forest, because the
             maximum over more trees would cost too much.
         n_estimators: The number of trees of the Q forest.
         max_features: As in `grow_forest`.
@@ -77,15 +77,15 @@ class FittedQIteration:
         max_leaves: Leaves of the merged tree, with `action_search="merged"`.
         resample: Adds samples drawn from a learned model to the given samples, new ones in each iteration (see
             `DynamicsForest`): "auto" if the model predicts held-out samples well; a fitted `DynamicsModel` of the
-            samples, for the same without learning a new model; a number of samples; or None for never.
+            samples, which is then used instead of learning one; a number of samples; or None for never.
         warm_start: Begin with this Q function in place of zero.
         callback: Called with a `QIteration` after each iteration.
         random_state: The seed.
         n_jobs: The number of threads; the result does not depend on it.
         executor: Grows trees and finds maxima instead of threads of this process, see `policyforest.executors`; the
             result is the same, bit for bit.
-        checkpoint_dir: A folder that keeps each finished iteration; the same fit resumes from it and ends with the same
-            bits. A folder of other settings or samples is refused.
+        checkpoint_dir: A folder that keeps each finished iteration. The same fit resumes from it and ends with the same
+            bits. A folder of a fit with other settings or samples is refused.
         progress: Called with a `QProgress` after each block of trees or states.
     """
 
@@ -163,7 +163,7 @@ class FittedQIteration:
                 forest = self._next(given, state, source, h_seed, optimism, observer.trees)
                 values = watched.values(self._maximiser(forest, given), observer.values)
                 state = state.then(forest, values, n_averaged, observer.seconds, watched.ends, settling)
-                del forest  # growing the next one needs the memory
+                del forest  # growing the next forest needs the memory
                 observer.finish(state, keep_search=source.number > 0)
         q = QFunction(Forest.join(state.last), transitions, self, state.history, source.report)
         return q, state.values[: given.n_living]
@@ -183,7 +183,7 @@ class FittedQIteration:
         return watched.values(None if self.warm_start is None else self.warm_start.maximiser())
 
     def _left(self, state: QState, most: int, n_averaged: int) -> int:
-        """The iterations that are left: after the first that has settled, those that Q is averaged over."""
+        """The number of iterations left: after the first one that has settled, those that Q is averaged over."""
         done = len(state.history)
         first = first_settled(state.history) if self.horizon == "auto" else None
         return most - done if first is None else min(most, first + n_averaged - 1) - done
@@ -244,7 +244,7 @@ class FittedQIteration:
     def _observer(
         self, transitions: Transitions, seed: int, start: Floats | None, optimism: Optimism | None, most: int | None
     ) -> QObserver:
-        """What watches this fit; a folder that belongs to other settings or samples is refused here."""
+        """The observer of this fit; a folder of other settings or samples is refused here."""
         if self.checkpoint_dir is None:
             return QObserver(self.progress, self.callback, None)
         if optimism is not None:
@@ -267,7 +267,8 @@ class FittedQIteration:
         return QObserver(self.progress, self.callback, checkpoint)
 
     def _resolved(self, transitions: Transitions) -> dict[str, Any]:
-        """Settings that a checkpoint keeps in another form: the search that is used, and a model as what it draws."""
+        """Settings that a checkpoint keeps in another form: the search that is used, and a digest of samples drawn from
+        a model."""
         resolved: dict[str, Any] = {"action_search": self.search_mode(transitions)}
         if isinstance(self.resample, DynamicsModel):
             resolved["resample"] = f"model {samples_digest(self.resample.sample(100, random_state=0))}"

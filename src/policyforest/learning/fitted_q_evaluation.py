@@ -1,4 +1,4 @@
-"""Fitted Q Evaluation: the Q function of a given policy, from samples that others made.
+"""Fitted Q Evaluation: the Q function of a given policy, from samples of any other policies.
 
 Fitted Q Iteration with the policy's action in place of the maximum:
 
@@ -6,7 +6,8 @@ Fitted Q Iteration with the policy's action in place of the maximum:
 
 Few samples make values of good policies too low: a leaf mixes steps that go on with steps that end, and hardly any
 sample has the policy's own action. Samples that are drawn from a learned model fill that gap, new ones in each
-iteration, half of them with the policy's actions; and Q is the average of the last forests, each of which saw others.
+iteration, half of them with the policy's actions; and Q is the average of the last forests, each of which saw other
+drawn samples.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ class FittedQEvaluation:
     """Fits the Q function of a policy.
 
     Args:
-        policy: What has ``act_batch(states)``.
-        iterations: Their number; with `until_settled` the most there can be.
+        policy: An object with the method ``act_batch(states)``.
+        iterations: The number of iterations; with `until_settled` the largest number.
         model: The learned model that samples are drawn from.
         n_drawn: How many samples are drawn from it in each iteration.
-        n_averaged: Q is the average of so many forests, the last ones.
+        n_averaged: Q is the average of this many forests, the last ones.
     """
 
     policy: Any
@@ -100,7 +101,7 @@ class FittedQEvaluation:
 
 @dataclass(frozen=True)
 class _Prepared:
-    """Samples: (s, a), r, whether the episode goes on, and where it does (s', pi(s'))."""
+    """Samples: (s, a), r, whether the episode continues, and if so (s', pi(s'))."""
 
     inputs: Floats
     rewards: Floats

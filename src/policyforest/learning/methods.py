@@ -42,12 +42,12 @@ LEAF_MODELS: dict[str, Literal["constant", "linear"]] = {"fpf-pwl": "linear", "f
 BASELINES = ("bas", "fqi-discrete")
 """The methods of the package `baselines`, which registers how they learn"""
 WITHOUT_Q = ("plan", *BASELINES)
-"""The methods that show no Q iterations, take no preset and keep no checkpoints"""
+"""The methods that report no Q iterations, take no preset and keep no checkpoints"""
 WITH_Q = tuple(method for method in METHODS if method not in WITHOUT_Q)
 
 
 class LearnedPolicy(Protocol):
-    """What every policy of this library can do."""
+    """The interface of every policy of this library."""
 
     @property
     def observation_space(self) -> Box: ...
@@ -77,7 +77,7 @@ class Learned:
 
 @dataclass(frozen=True)
 class Learner:
-    """How to learn: a method, and what it needs to know besides the samples.
+    """How to learn: a method, and its settings besides the samples.
 
     Args:
         method: One of `METHODS`.
@@ -141,7 +141,7 @@ class Learner:
             "checkpoint_dir": self.checkpoint_dir,
         }
         if self.preset == "paper":
-            # What the paper's preset says of the discount is the problem's own.
+            # The discount of the paper's preset is the problem's own.
             return paper(self.problem, leaf_model, discount=self.gamma, **same, **observers)
         q_learner = FittedQIteration(self.gamma, **same, **observers)
         return q_learner, FittedPolicyForest(leaf_model, q_learner=q_learner, **same)

@@ -11,7 +11,7 @@ from policyforest.data.transitions import Transitions
 
 # The number of nearest neighbours that bound the distance of a drawn state from an observed one.
 NEIGHBOURS = 10
-# Neighbours are looked for among this many states at most, and the distances scaled to what they were among all.
+# Neighbours are searched among at most this many states, and the distances are scaled to those among all states.
 REFERENCES = 4_000
 # Differences that are in memory at once.
 BLOCK = 4_000_000
@@ -26,7 +26,7 @@ class NearbyStates:
     def __init__(self, data: Transitions) -> None:
         self._data = data
         self._observed, self._places = np.unique(data.states, axis=0, return_inverse=True)
-        self._widths = np.full_like(self._observed, np.nan)  # of states that were drawn: they cost time
+        self._widths = np.full_like(self._observed, np.nan)  # the widths of drawn states, kept because they cost time
 
     def draw(self, n: int, rng: np.random.Generator) -> Floats:
         at = self._places.reshape(-1)[rng.integers(len(self._places), size=n)]

@@ -1,8 +1,8 @@
-"""Whether a new policy is better than the controller that is there, judged from its log alone.
+"""Whether a new policy is better than an existing controller, judged from its log alone.
 
 Episodes are held out in turn. Models are learned from the others, members of an ensemble on episodes drawn with
 replacement; both policies start where held-out episodes begin and meet the same noise in the same models. Each member
-is one answer of the data to the question: their spread is the uncertainty of the gain.
+gives one estimate of the gain; their spread is its uncertainty.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class OfflineComparison:
     baseline: float
     gain: float
     interval: tuple[float, float]
-    """95%, by the spread of the gain over models"""
+    """The 95% interval of the gain, from its spread over models"""
     statement: Statement
     n_models: int
     n_episodes: int

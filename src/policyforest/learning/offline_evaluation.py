@@ -1,9 +1,9 @@
-"""What a policy is worth, judged from samples alone: Fitted Q Evaluation, with an interval and a warning.
+"""The value of a policy, estimated from samples alone: Fitted Q Evaluation, with an interval and a warning.
 
 The Q function of a given policy pi solves Q(s, a) = r + gamma Q(s', pi(s')); `FittedQEvaluation` fits it. The value is
 the mean of Q(s, pi(s)) over the states that episodes begin with. For an interval, episodes are drawn with replacement
 and all is fitted again. Where the policy takes actions that the samples do not cover, its values are the forest's
-guesses; the share of such state-actions is told.
+guesses; the share of such state-actions is reported.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from policyforest.learning.dynamics.dynamics_forest import DynamicsForest
 from policyforest.learning.dynamics.dynamics_model import ENOUGH_SAMPLES, DynamicsModel
 from policyforest.learning.fitted_q_evaluation import FittedQEvaluation
 
-# What is left of the discounted future when iterating ends.
+# The part of the discounted future that is left when iterating ends.
 FORGOTTEN = 0.05
-# What a model draws in each iteration, and the forests that Q is averaged over. (Pendulum, two seeds that are not in
-# the table of docs/judging.md: Spearman 0.82 and 0.75 without drawn samples, 0.91 and 0.85 with them; on the second of
-# them 0.92 where half of them have the policy's actions, and 0.93 with the last ten forests in place of one.)
+# The samples that a model draws in each iteration, and the forests that Q is averaged over. (Pendulum, two seeds that
+# are not in the table of docs/judging.md: Spearman 0.82 and 0.75 without drawn samples, 0.91 and 0.85 with them; on the
+# second of them 0.92 where half of them have the policy's actions, and 0.93 with the last ten forests in place of one.)
 DRAWN_SAMPLES, N_AVERAGED = 1_500, 10
 # A state-action is little known if it is further from the samples than all but this share of them are.
 LITTLE_KNOWN = 0.05
@@ -40,7 +40,7 @@ TOO_MUCH = 0.2
 
 
 class CoverageWarning(UserWarning):
-    """A policy acts where the samples do not reach."""
+    """A policy takes actions that the samples hardly cover."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class OfflineEvaluation:
 
     value: float
     interval: tuple[float, float]
-    """95%, by drawing episodes with replacement; infinite without that"""
+    """The 95% interval, from episodes drawn with replacement; infinite if none are drawn"""
     unknown: float
     """The share of its states and actions that the samples hardly cover; about 0.05 for the policy that made them"""
     discount: float
@@ -96,7 +96,7 @@ def evaluate_offline(
         policy: An object with the method ``act_batch(states)``.
         transitions: The samples; preferably not those that the policy was learned from.
         discount: gamma; default: the policy's own.
-        starts: Rows of states to judge from; default: those that episodes begin with.
+        starts: Rows of states whose value is estimated; default: those that episodes begin with.
         bootstrap: How often episodes are drawn again for the interval; 0 for no interval.
         iterations: The number of iterations; default: until the values have settled, or only 5% of the discounted
             future is left.
@@ -120,7 +120,7 @@ def evaluate_offline(
 
 @dataclass(frozen=True)
 class _Judge:
-    """How a policy is judged, on the samples and on episodes that are drawn from them."""
+    """Estimates the value of a policy, on the samples and on episodes that are drawn from them."""
 
     policy: Any
     gamma: float
@@ -219,7 +219,8 @@ def _starts(starts: ArrayLike, transitions: Transitions) -> Floats:
 def _model(
     samples: Transitions, resample: int | str | DynamicsModel | None, seed: int, n_jobs: int | None
 ) -> tuple[DynamicsModel | None, int]:
-    """What samples are drawn from, and how many. A given model is one of all samples: drawn episodes need their own."""
+    """The model that samples are drawn from, and their number. A given model was fitted on all samples, so drawn
+    episodes need their own."""
     if resample is None or (resample == "auto" and len(samples) >= ENOUGH_SAMPLES):
         return None, 0
     given = isinstance(resample, DynamicsModel) and resample.transitions is samples
@@ -233,7 +234,7 @@ def _model(
 def _drawn_episodes(transitions: Transitions, generator: np.random.Generator) -> tuple[Ints, Ints]:
     """As many episodes as there are, drawn with replacement: their rows, and the row that each begins with.
 
-    An episode that is drawn twice keeps its number, so that no fold of a cross-validation knows it from another."""
+    An episode that is drawn twice keeps its number, so that cross-validation never has its copies in two folds."""
     first, which = np.unique(transitions.episodes, return_index=True, return_inverse=True)[1:]
     drawn = generator.integers(len(first), size=len(first))
     return np.repeat(np.arange(len(which)), np.bincount(drawn, minlength=len(first))[which]), first[drawn]

@@ -1,9 +1,9 @@
-"""From samples to the best policy that this library can make of them, by the learned model: `pf.learn`.
+"""From samples to the best policy that this library can learn from them with a learned model: `pf.learn`.
 
 The model is learned; candidates are made (the best constant action, the linear-quadratic regulator, a Fitted Policy
-Forest, Q's own policy, a controller that is given); the best of them is improved in the model by trajectories and by
-rollouts; and all are compared on members of the model's ensemble that none of them was made with. What does not beat
-the constant action, or the controller that was there, is not handed over silently.
+Forest, the greedy policy of the Q forest, an existing controller); the best of them is improved in the model by
+trajectories and by rollouts; and all are compared on members of the model's ensemble that none of them was made with.
+If the result does not beat the constant action or the existing controller, this is reported.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from policyforest.policy.baseline import as_baseline
 from policyforest.policy.policy import Policy
 
 # Near a controller that works, most of what is left is noise: good models explained 0.71 to 0.80 of the speeds of a
-# pendulum that three laws balanced. The baseline is there to compare with, so that less is asked of the model.
+# pendulum that three laws balanced. The result is compared with the baseline, so the model may explain less.
 SCORE_WITH_BASELINE = 0.5
 
 
@@ -95,8 +95,8 @@ class PlannedLearning:
         return planned
 
     def _baseline(self, samples: Transitions) -> Any:
-        """The existing controller, behind checks; a policy of this library unchanged. It must have an action for each
-        sample's state, also where no plan will use it."""
+        """The existing controller with checks; a policy of this library is returned unchanged. It must have an action
+        for the state of each sample, even if no plan will use it."""
         if self.baseline is None or isinstance(self.baseline, Policy):
             return self.baseline
         plant, spaces = samples.plant, (samples.observation_space, samples.action_space)

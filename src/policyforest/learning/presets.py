@@ -1,7 +1,7 @@
 """The paper's settings for its batch problems.
 
 The paper gives the policy's parameters (its Tables 1 and 2); those of the Q forest come from the authors'
-configurations. For Car on the Hill it gives none: there the settings are those with which its figure comes out.
+configurations. For Car on the Hill it gives none; these settings reproduce its figure.
 
 | problem | Q forest: k, n_min, M, V_min | H | discount | policy: k, n_min constant / linear, M, V_min |
 |---|---|---|---|---|
@@ -56,8 +56,8 @@ def paper(
 ) -> tuple[FittedQIteration, FittedPolicyForest]:
     """The paper's learners for one of its three batch problems.
 
-    The arg max is exact where the paper's is of a pruned merge: it is faster and finds no smaller Q. With
-    `action_search="merged"` it is the paper's, with the number of leaves that the paper gives. `discount` replaces the
+    The arg max is exact, whereas the paper searches a pruned merged tree: the exact search is faster and never finds a
+    smaller Q. `action_search="merged"` uses the paper's search, with its number of leaves. `discount` replaces the
     paper's; `observers` (callback, progress, checkpoint_dir, executor) go to Fitted Q Iteration.
 
     Examples:
@@ -86,7 +86,7 @@ def paper(
 
 
 def _paper_problem(problem: str) -> str:
-    """The name under which the paper has a problem; both pendulums are one there."""
+    """The paper's name of a problem; it has one name for both pendulums."""
     id = environment_id(problem)
     for name in PAPER:
         if id in (PROBLEMS[name].id, PROBLEMS[name].id.replace("-v0", "6kg-v0")):

@@ -1,17 +1,18 @@
-"""Fitted Q Iteration on disk: each finished iteration is there, durably, before the next one begins.
+"""Fitted Q Iteration on disk: each finished iteration is stored durably before the next one begins.
 
 | file | what it holds |
 |---|---|
-| ``settings.json`` | all that the result depends on: settings, seed, a digest of the samples; which version began it |
+| ``settings.json`` | what the result depends on: settings, seed, digest of the samples; and the version that wrote it |
 | ``iteration-000012.safetensors`` | the forest Q_12, the values at the samples, some of those before, the history |
 | ``lock`` | held by the process that learns |
 
 Iteration h draws from streams that its number and the seed give, and needs the values of the one before: so the last
-file and the forests that Q averages are the whole state, and a run that goes on ends with the same bits. Older files
-are removed.
+file and the forests that Q averages are the whole state, and a resumed run ends with the same bits. Older files are
+removed.
 
-A later version of the package resumes the folder if the format version is its own. A setting that the folder does not
-have was added later, and counts as its default; where that would give other bits, as what the folder was begun with.
+A later version of the package resumes the folder if the format version is its own. A setting that is missing in the
+folder was added later, and has its default; if that would give other bits, it has the value in effect when the folder
+was created.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class QCheckpoint:
 
     path: Path
     settings: Mapping[str, Any]
-    """Those of the folder"""
+    """The settings in the folder"""
     lock: FolderLock
 
     @classmethod
@@ -59,10 +60,10 @@ class QCheckpoint:
         earlier: Mapping[str, Any],
         any_seed: bool = False,
     ) -> QCheckpoint:
-        """A new folder, or one whose settings are the same; with `any_seed` its seed may be another, and counts.
+        """A new folder, or one whose settings are the same; with `any_seed` its seed may differ, and is used.
 
-        `defaults` are those of ``settings["learner"]``, for settings that the folder does not have; of those in
-        `earlier` the value there counts, whatever ours is."""
+        `defaults` are those of ``settings["learner"]``, for settings that the folder does not have; for settings in
+        `earlier`, the value there is used instead."""
         folder = Path(path)
         folder.mkdir(parents=True, exist_ok=True)
         lock = locked(folder, "checkpoint_dir")
@@ -87,15 +88,15 @@ class QCheckpoint:
                 file.unlink()
 
     def read(self, n_last: int) -> QState | None:
-        """The newest state whose files are whole; None: start from the beginning."""
-        for leftover in self.path.glob(".iteration-*"):  # of a process that was killed while it wrote
+        """The newest state whose files are complete; None: start from the beginning."""
+        for leftover in self.path.glob(".iteration-*"):  # left by a process that was killed while it wrote
             leftover.unlink()
         for file in reversed(self._files()):
             newest = _number(file)
             try:
                 parts = [_read(self._file(h), h) for h in range(max(1, newest - n_last + 1), newest + 1)]
             except (ValueError, KeyError, OSError):
-                continue  # half a disk is no reason to give up: an older one is as good, and costs an iteration
+                continue  # a damaged file is no reason to give up: with an older one, one more iteration is computed
             rows = parts[-1]["history"]
             history = tuple(
                 QIteration(int(h), change, drift, value, int(n), s) for h, change, drift, value, n, s in rows.tolist()
@@ -120,7 +121,7 @@ class QCheckpoint:
 
 
 def samples_digest(samples: Transitions) -> str:
-    """A word for all that learning takes from samples."""
+    """A digest of everything that learning uses of the samples."""
     names = ("states", "actions", "rewards", "next_states", "terminals", "episodes", "state_limits")
     digest = sha256(array_digest({name: getattr(samples, name) for name in names}).encode())
     digest.update(repr((samples.observation_space, samples.action_space, samples.periodic)).encode())

@@ -59,7 +59,8 @@ class QFunction:
         """pi(s) = arg max_a Q(s, a), searched again at each call: the paper's "FQI".
 
         Args:
-            action_search: How the arg max is searched, as in `Forest.best_action`; None: as when Q was learned.
+            action_search: How the arg max is searched, as in `Forest.best_action`; None: the search with which Q was
+                learned.
         """
         return GreedyPolicy(
             self.forest,

@@ -1,4 +1,4 @@
-"""The course of Fitted Q Iteration: what each iteration did, where it is, and when its values have settled."""
+"""The course of Fitted Q Iteration: the changes in each iteration, its state, and when its values have settled."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class QIteration:
-    """What one iteration did."""
+    """The changes of the values in one iteration."""
 
     iteration: int
     """h, from 1"""
     change: float
     """Mean |V_h - V_{h-1}| over the next states that are not terminal"""
     drift: float
-    """How much the differences between values still change, relative to themselves: what `horizon="auto"` watches, see
-    `q_history.drift`"""
+    """How much the differences between values still change, relative to themselves; `horizon="auto"` ends by this
+    number (see `q_history.drift`)"""
     value: float
-    """Mean of V_h over the same"""
+    """Mean of V_h over the same states"""
     n_leaves: int
     seconds: float
 
 
 class QState(NamedTuple):
-    """Where an iteration has left off: enough to continue from."""
+    """The state after an iteration: all that is needed to continue."""
 
     history: tuple[QIteration, ...]
     last: tuple[Forest, ...]
     """The newest forests, oldest first"""
     values: Floats
-    """max_a Q(s', a) by the last of them"""
+    """max_a Q(s', a) of the newest forest"""
     recent: Floats
     """The values of some states after the last iterations, at most `WINDOW` rows, oldest first"""
 
@@ -71,7 +71,7 @@ class QState(NamedTuple):
 
 
 def report(h: int, old: Floats, new: Floats, moving: float, forest: Forest, seconds: float) -> QIteration:
-    """What iteration h did to the values."""
+    """The changes that iteration h made to the values."""
     if len(new) == 0:
         return QIteration(h, 0.0, 0.0, 0.0, forest.n_leaves, seconds)
     return QIteration(
@@ -90,12 +90,11 @@ def some(values: Floats) -> Floats:
 
 
 def drift(recent: Floats, ends: float = 0.0, level: bool = False) -> float:
-    """How much differences between values change in an iteration, relative to themselves, in the mean.
-
-    Which action is best depends on differences alone: values that all grow by the same prefer none. States of similar
-    value form groups, and terminal states, a part `ends` of the samples, one more that stays at 0. The difference of
-    two groups changes by its trend over the iterations, less two standard errors: forests are regrown with other
-    splits, so that nothing ever stands still. Being relative, small differences count as much as large ones.
+    """How much differences between values change in an iteration, relative to themselves, on average. Which action is
+    best depends on differences alone: values that all grow by the same prefer none. States of similar value form
+    groups, and terminal states, a part `ends` of the samples, one more that stays at 0. The difference of two groups
+    changes by its trend over the iterations, less two standard errors: forests are regrown with other splits, so that
+    nothing ever stands still. Being relative, small differences count as much as large ones.
 
     Args:
         recent: The values of states after the last iterations, one row for each, oldest first.

@@ -1,4 +1,4 @@
-"""What watches Fitted Q Iteration from outside: progress, checkpoints, callbacks, and memory that can be given back."""
+"""Observes Fitted Q Iteration from outside: progress, checkpoints, callbacks, and memory that can be released."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from policyforest.learning.q_progress import QClock, QProgress
 
 
 class QObserver:
-    """Observes one fit; used in a ``with`` statement, so that its folder is left however the fit ends."""
+    """Observes one fit; used in a ``with`` statement, so that its folder is released however the fit ends."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class QObserver:
         return rule
 
     def resumed(self, n_last: int) -> QState | None:
-        """Where the folder's fit has left off; None: start from the beginning."""
+        """The state from which the folder's fit continues; None: start from the beginning."""
         return None if self._checkpoint is None else self._checkpoint.read(n_last)
 
     def start(self, state: QState, most: int) -> None:
@@ -43,7 +43,8 @@ class QObserver:
         self._clock = QClock(self._progress, len(state.history) + 1, most)
 
     def begin(self, state: QState, keep_forests: bool) -> QState:
-        """An iteration begins; without a use for its last forests they make room for the next, which needs it."""
+        """An iteration begins. Unless `keep_forests`, the last forests are dropped, because the next one needs the
+        memory."""
         self._begun = time.perf_counter()
         self._clock.begin(len(state.history) + 1)
         return state if keep_forests else state._replace(last=())
@@ -58,12 +59,12 @@ class QObserver:
 
     @property
     def seconds(self) -> float:
-        """Since the iteration began."""
+        """Seconds since the iteration began."""
         return time.perf_counter() - self._begun
 
     def finish(self, state: QState, keep_search: bool) -> None:
-        """An iteration is done: it is on disk before it is reported. What the search for maxima keeps in memory is
-        given back where no new samples will ask for it."""
+        """An iteration is done: it is on disk before it is reported. Memory that the search for maxima keeps is
+        released if no new samples will need it."""
         if not keep_search:
             state.last[-1].release_search()
         if self._checkpoint is not None:

@@ -1,4 +1,4 @@
-"""How far Fitted Q Iteration is, told within its iterations too: at ten million samples one takes minutes."""
+"""The progress of Fitted Q Iteration, also within its iterations: with ten million samples one takes minutes."""
 
 from __future__ import annotations
 
@@ -10,23 +10,24 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class QProgress:
-    """How far learning is, after each block of trees or states."""
+    """The progress of learning, reported after each block of trees or states."""
 
     iteration: int
     """h, the running iteration"""
     most_iterations: int
-    """`horizon="auto"` may end before"""
+    """The largest number of iterations; `horizon="auto"` may end earlier"""
     stage: Literal["trees", "values"]
     done: float
     """The part of the iteration that is done, in [0, 1]"""
     seconds: float
-    """Since learning began, or went on"""
+    """Seconds since learning began or was resumed"""
     seconds_left: float
-    """At most, at the pace so far"""
+    """The largest number of seconds left, at the pace so far"""
 
 
 class QClock:
-    """Makes `QProgress` of what blocks report. What part of an iteration is growth, it learns from the last one."""
+    """Makes `QProgress` from the reports of blocks. The part of an iteration that is growth is taken from the last
+    one."""
 
     def __init__(self, report: Callable[[QProgress], None] | None, first: int, most: int) -> None:
         self._report, self._first, self._most = report, first, most

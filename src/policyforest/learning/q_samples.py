@@ -1,4 +1,4 @@
-"""Samples as Fitted Q Iteration uses them: what stays the same from one iteration to the next is made once."""
+"""Samples as Fitted Q Iteration uses them: whatever stays the same in all iterations is computed once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from policyforest.forest.executors.interface import Executor
 from policyforest.forest.forest_blocks import SharedInputs, SharedStates, Tell, silent
 from policyforest.forest.maximiser import Maximiser
 
-# Steps of an action dimension that thresholds on it are drawn from: keeps the search along it cheap.
+# Steps of an action dimension that thresholds on it are drawn from: this keeps the search along it cheap.
 ACTION_GRID = 1024
 
 
@@ -43,7 +43,7 @@ class QSamples:
 
     @property
     def n_bytes(self) -> int:
-        """Of what is shared: the columns, the next states and the targets."""
+        """The size of what is shared: the columns, the next states and the targets."""
         inputs, ahead = len(self.transitions) * (len(self.box) + 1), self.n_living * len(self.transitions.state_limits)
         return 8 * (inputs + ahead)
 
@@ -68,7 +68,7 @@ class QSamples:
         return self.shared_ahead.values(maximiser, tell)
 
     def started(self, values: Floats) -> Floats:
-        """Values to begin with, checked."""
+        """Checks values to begin with."""
         if values.shape != (self.n_living,):
             raise ValueError(f"start: has shape {values.shape}, must have shape ({self.n_living},)")
         return values

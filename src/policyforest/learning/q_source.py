@@ -1,4 +1,4 @@
-"""Where Fitted Q Iteration gets more samples from: a learned model of the transitions, if it is good enough."""
+"""The source of additional samples for Fitted Q Iteration: a learned model of the transitions, if it is good enough."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ WATCHED_SAMPLES = 4_000
 class SampleSource:
     """A model and how many samples it draws in each iteration; 0 without a model.
 
-    New samples are drawn in each iteration: what a batch of them got wrong by chance is gone in the next, where the
-    same batch would make the maximum trust its luck again and again (pendulum of 8 kg, the four worst of 34 policies:
-    -163 with one batch, -117 with new ones).
+    New samples are drawn in each iteration: errors of one batch by chance are gone in the next, whereas the maximum
+    would exploit those of the same batch again and again (pendulum of 8 kg, the four worst of 34 policies: -163 with
+    one batch, -117 with new ones).
     """
 
     model: DynamicsModel | None
@@ -55,7 +55,8 @@ class SampleSource:
         return QSamples(self.model.sample(self.number, random_state=seed), given.executor, "drawn")
 
     def watched(self, given: QSamples, seed: int) -> QSamples:
-        """The samples whose values show how learning goes: the given ones, and some of the model's if they are few."""
+        """The samples whose values show the progress of learning: the given ones, and some of the model's if they are
+        few."""
         missing = min(self.number, WATCHED_SAMPLES - len(given.transitions))
         if self.model is None or missing <= 0:
             return given

@@ -37,7 +37,7 @@ class ActingPolicy(ABC):
     observation_space: Box
     action_space: Box
     signals: Signals | None = None
-    """How measurements become states and commands actions; None: the states are what is measured"""
+    """How measurements become states and commands become actions; None: the states are the measurements"""
 
     @abstractmethod
     def act_batch(self, states: ArrayLike) -> Any:
@@ -48,7 +48,7 @@ class ActingPolicy(ABC):
     ) -> tuple[Any, Any]:
         """Stable-Baselines3's signature: one observation or rows of them, in the spaces' own types.
 
-        Takes and refuses what `act` and `act_batch` do."""
+        Accepts and refuses the same inputs as `act` and `act_batch`."""
         array = real_array("observation", observation)
         shape = self.observation_space.shape
         if array.shape[-len(shape) :] != shape or array.ndim > len(shape) + 1:
@@ -61,7 +61,7 @@ class ActingPolicy(ABC):
 
     def with_info(self, info: PolicyInfo) -> Self:
         """The same policy with another info; nothing of it is checked or compiled again."""
-        # Not copy.copy: it goes the way of a pickle (`Policy.__reduce__`), which compiles the controller again.
+        # Not copy.copy: it uses the pickle protocol (`Policy.__reduce__`), which compiles the controller again.
         same = object.__new__(type(self))
         vars(same).update(vars(self) | {"info": info})
         return same

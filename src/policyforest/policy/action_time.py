@@ -10,7 +10,7 @@ import numpy as np
 
 from policyforest._support.arguments import Floats, finite_array
 
-# The clock is read around this many calls, or a part of a microsecond would vanish in its own cost.
+# The clock is read around this many calls; around a single one, the cost of reading it would hide the time of the call.
 CALLS = 200
 
 

@@ -1,4 +1,4 @@
-"""A controller that is already there: a policy, a function of the measurement, or a law written as formulas."""
+"""An existing controller: a policy, a function of the measurement, or a law written as formulas."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def as_baseline(
 
 
 def _numbers(name: str, returned: Any, state: Floats) -> Floats:
-    """What a function returned as numbers; None is none, though NumPy would take it for NaN."""
+    """The numbers that a function returned; None is refused, although NumPy would convert it to NaN."""
     numbers = np.atleast_1d(np.asarray(returned))
     if numbers.dtype.kind not in "fiub":
         raise TypeError(

@@ -1,7 +1,8 @@
 """Why a policy acts as it does at one state, in words.
 
-Every tree asks a few questions and comes to a leaf. All their answers together are a range for each state dimension, a
-cell; while the state stays in it no tree changes its leaf, and the action is one linear function (or a constant).
+Every tree makes a few comparisons and reaches a leaf. Together, the comparisons give a range for each state
+dimension, a cell. While the state stays in the cell, no tree changes its leaf, and the action is one linear function
+(or a constant).
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class Explanation:
     """While all of them hold, no tree changes its leaf"""
     constant: float
     slopes: Floats
-    """In the cell the action is constant + slopes · state, clipped"""
+    """In the cell the action is constant + slopes · state, clipped to the action box"""
     n_trees: int
     names: tuple[str, ...]
 

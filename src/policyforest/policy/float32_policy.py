@@ -39,7 +39,7 @@ class Float32Policy(ActingPolicy):
     kind = "float32 forest"
 
     rounded: Policy
-    """The policy whose numbers are all float32, in double precision"""
+    """The policy in double precision whose numbers are all float32 values"""
     observation_space: Box = field(init=False, repr=False)
     action_space: Box = field(init=False, repr=False)
     native: _core.Float32Controller = field(init=False, repr=False)
@@ -109,7 +109,7 @@ def rounded_down(thresholds: Floats) -> Floats:
 
 
 def inwards(box: Floats) -> tuple[Singles, Singles]:
-    """The largest box of float32 numbers in a box; the nearest where none fits between its sides."""
+    """The largest box of float32 numbers in a box; the nearest one if none fits between its sides."""
     near = _finite_singles("action_space", box)
     lo = np.where(near[:, 0] < box[:, 0], np.nextafter(near[:, 0], np.float32(np.inf)), near[:, 0])
     hi = np.where(near[:, 1] > box[:, 1], np.nextafter(near[:, 1], np.float32(-np.inf)), near[:, 1])

@@ -31,7 +31,8 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class ActionRange:
-    """The smallest and the largest action over a box of states, one per action dimension, and states that get them."""
+    """The smallest and the largest action over a box of states, one per action dimension, and states where they
+    occur."""
 
     low: Floats
     high: Floats
@@ -48,7 +49,7 @@ class Check:
     range: ActionRange
     counterexample: Floats | None = None
     action: Floats | None = None
-    """What the policy does there"""
+    """The action of the policy there"""
 
     def __bool__(self) -> bool:
         return self.holds
@@ -62,7 +63,7 @@ class Sensitivity:
     change: Floats
     """One per action: the change at `states` if the dimension goes from the first of `values` to the second"""
     at_most: Floats
-    """No state has a larger change. The same as `change`, unless the actions there are clipped"""
+    """An upper bound on the change at any state; equal to `change` unless the actions there are clipped"""
     states: Floats
     """(actions, dims)"""
     values: Floats
@@ -124,7 +125,7 @@ def sensitivity(policy: Policy, dim: int, box: ArrayLike | None = None) -> Sensi
 
 
 def _pieces(policy: Policy, box: ArrayLike | None) -> list[tuple[Floats, Floats]]:
-    """The box as boxes that no angle's seam cuts, each with what brings its states back to where they were asked."""
+    """The box as boxes that no angle's seam cuts, each with the offset from its states to those in the given box."""
     dims = policy.observation_space.shape[0]
     asked = np.array(policy.state_box) if box is None else box_array("box", box, dims)
     if policy.outside == "raise":
@@ -132,7 +133,8 @@ def _pieces(policy: Policy, box: ArrayLike | None) -> list[tuple[Floats, Floats]
         for d in range(dims):
             if d not in policy.periodic and not (known[d, 0] <= asked[d, 0] and asked[d, 1] <= known[d, 1]):
                 raise ValueError(
-                    f"box: dimension {d} is {asked[d].tolist()}, the policy knows only {known[d].tolist()}"
+                    f"box: dimension {d} is {asked[d].tolist()}, must be within {known[d].tolist()}, the states that "
+                    "the policy knows"
                 )
     sides: list[list[tuple[float, float, float]]] = []
     for d, (lo, hi) in enumerate(asked.tolist()):

@@ -32,7 +32,7 @@ def model_card(policy: Any, file_name: str) -> str:
         "pipeline_tag": "reinforcement-learning",
         "tags": ["reinforcement-learning", "control", "regression-forest", info.method],
     }
-    # JSON is YAML, and leaves nothing in a name or a setting to be taken for more than text.
+    # JSON is YAML, and quotes names and settings so that they can only be read as text.
     front = "\n".join(f"{key}: {json.dumps(value, ensure_ascii=True)}" for key, value in head.items())
     sections = [
         f"# {_text(file_name)}",
@@ -69,7 +69,7 @@ def _origin(info: Any) -> str:
 
 
 def _limits(policy: Any) -> str:
-    outside = "Outside of these states it answers as at their border; nothing was learned there."
+    outside = "Outside of these states its action is the one at their border; nothing was learned there."
     box = getattr(policy, "state_box", None)
     if policy.kind != "forest" or box is None or len(box) > MOST_DIMENSIONS or not np.isfinite(box).all():
         return outside
@@ -79,6 +79,6 @@ def _limits(policy: Any) -> str:
 
 
 def _text(value: str) -> str:
-    """Words of a file as words: no line breaks, no Markdown, no HTML."""
+    """Text from a file as plain text: without line breaks, Markdown or HTML."""
     shown = "".join(c if c.isprintable() else " " for c in value)
     return shown.replace("<", "&lt;").replace("`", "'").replace("|", "/")[:500]

@@ -44,7 +44,7 @@ class Simplification:
 
     @classmethod
     def of(cls, max_leaves: int, simple: Policy, change: Floats) -> Simplification:
-        """Of a policy whose actions changed by the rows of `change`."""
+        """The simplification whose actions changed by the rows of `change`."""
         apart = np.abs(change)
         mean, largest = apart.mean(axis=0).tolist(), apart.max(axis=0).tolist()
         return cls(max_leaves, simple.n_leaves, tuple(mean), tuple(largest), len(apart))
@@ -134,8 +134,8 @@ class Policy(ActingPolicy):
     def simplify(self, max_leaves: int, n_states: int = 20_000) -> Policy:
         """One tree per action dimension, of at most `max_leaves` leaves (the abstract's "single tree").
 
-        The trees are merged and pruned one after the other (Algorithms 2 and 3); `simplification` of the result
-        reports how far the actions moved, on `n_states` uniform states of the box.
+        The trees are merged and pruned one after the other (Algorithms 2 and 3); `simplification` of the result reports
+        how far the actions changed, on `n_states` uniform states of the box.
         """
         limit = whole_number("max_leaves", max_leaves, at_least=1)
         if not np.isfinite(self.state_box).all():
@@ -180,7 +180,7 @@ class Policy(ActingPolicy):
         return float32_policy(self)
 
     def range(self, box: ArrayLike | None = None) -> ActionRange:
-        """The exact smallest and largest action over a box of states, rows (lo, hi), and states that get them."""
+        """The exact smallest and largest action over a box of states, rows (lo, hi), and states where they occur."""
         from policyforest.policy.inspection import action_range
 
         return action_range(self, box)
@@ -193,13 +193,13 @@ class Policy(ActingPolicy):
         return check_actions(self, box, low, high)
 
     def sensitivity(self, dim: int, box: ArrayLike | None = None) -> Sensitivity:
-        """The largest change of the action while state dimension `dim` alone moves, and where that is."""
+        """The largest change of the action when only state dimension `dim` changes, and where it occurs."""
         from policyforest.policy.inspection import sensitivity
 
         return sensitivity(self, dim, box)
 
     def explain(self, state: ArrayLike, names: Sequence[str] | None = None) -> tuple[Explanation, ...]:
-        """The conditions of the leaves that decided, one explanation per action; `str` puts an explanation in words."""
+        """The conditions of the leaves that decide the action, one explanation per action; `str` gives it as text."""
         from policyforest.policy.explanation import explain
 
         return explain(self, state, names)
@@ -213,7 +213,7 @@ class Policy(ActingPolicy):
             write_model_card(self, Path(path))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickles what the policy is made of; the controller is compiled again."""
+        """Pickles the parts of the policy; the controller is compiled again."""
         return rebuild_policy, (type(self), {f.name: getattr(self, f.name) for f in fields(self) if f.init})
 
     def export_c(
@@ -236,7 +236,7 @@ class Policy(ActingPolicy):
         export_onnx(self, path)
 
     def _act_inside(self, state: ArrayLike) -> Floats:
-        action = self.native.act(state)  # refuses what is no state
+        action = self.native.act(state)  # refuses anything that is not a state
         self._check_inside(np.asarray(state, dtype=np.float64)[np.newaxis])
         return action
 
@@ -246,7 +246,10 @@ class Policy(ActingPolicy):
         outside[:, list(self.periodic)] = False
         if outside.any():
             i, d = np.argwhere(outside)[0]
-            raise ValueError(f"state: has {rows[i, d]} in dimension {d}, the policy knows only {box[d].tolist()}")
+            raise ValueError(
+                f"state: has {rows[i, d]} in dimension {d}, must be within {box[d].tolist()}, the states that the "
+                "policy knows"
+            )
 
 
 def rebuild_policy(cls: type[Policy], parts: dict[str, Any]) -> Policy:
@@ -254,7 +257,7 @@ def rebuild_policy(cls: type[Policy], parts: dict[str, Any]) -> Policy:
 
 
 def uniform_states(box: Floats, number: int, rng: np.random.Generator) -> Floats:
-    """So many states of a finite box."""
+    """Uniform random states of a finite box."""
     lo, hi = box.T
     drawn: Floats = np.clip(lo + rng.random((number, len(lo))) * (hi - lo), lo, hi)
     return drawn

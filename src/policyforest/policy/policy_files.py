@@ -9,12 +9,12 @@ The text of format versions 1 and 2:
 | `observation_space`, `action_space` | dtype, low and high; numbers as text, which keeps infinities and every bit |
 | `info` | where the policy comes from: `PolicyInfo` |
 | `settings` | what else the kind needs |
-| `signals` | format version 2 alone: how measurements become states and commands actions: `Signals` |
+| `signals` | only in format version 2: how measurements become states and commands become actions: `Signals` |
 
-Beside the text lies the SHA-256 of the content; files that older versions wrote have none. The arrays of a forest are
-`forest0.feature`, `forest0.split`, … as in `Forest.arrays`. A loaded policy has passed all
-checks that one made in memory passes (children in range and acyclic, finite numbers, dimensions that agree) and some
-that only a stranger's file can fail; nothing is walked before.
+Next to the text is the SHA-256 of the content; files of older versions have none. The arrays of a forest are
+`forest0.feature`, `forest0.split`, … as in `Forest.arrays`. A loaded policy has passed all checks that one made in
+memory passes (children in range and acyclic, finite numbers, dimensions that agree) and some that only a foreign file
+can fail; no tree is walked before.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from policyforest.policy.policy_parts import Parts, PolicyKind, forest_arrays, p
 
 FORMAT = "policyforest policy"
 VERSION = 2
-# What a file without signals is: readers of version 1 read it.
+# A file without signals has version 1, which older readers can read.
 PLAIN_VERSION = 1
 SUFFIX = ".pforest"
 KEYS = {"format", "version", "kind", "observation_space", "action_space", "info", "settings"}
@@ -50,7 +50,7 @@ MAX_MERGED_LEAVES = 100_000
 
 
 def register_kinds(kinds: Mapping[str, PolicyKind]) -> None:
-    """Makes more kinds of policies known to `save_policy` and `load`: packages above this one have theirs."""
+    """Makes further kinds of policies known to `save_policy` and `load`, for packages above this one."""
     KINDS.update(kinds)
 
 
@@ -97,7 +97,7 @@ def _read(file: BinaryIO) -> Any:
     wanted = KEYS | ({"signals"} if content["version"] == VERSION else set())
     if content.keys() != wanted:
         raise ValueError(f"its text has {', '.join(content)}, must have {', '.join(sorted(wanted))}")
-    if content["kind"] not in list(KINDS):  # a list, since what the file says need not be hashable
+    if content["kind"] not in list(KINDS):  # a list, because the value in the file need not be hashable
         raise ValueError(f"its kind is {content['kind']!r}, must be one of {', '.join(KINDS)}")
     if not isinstance(content["settings"], dict):
         raise ValueError("its settings are not an object")
@@ -132,7 +132,7 @@ def _space_json(name: str, space: Box) -> dict[str, Any]:
 
 
 def _space(name: str, value: Any) -> Box:
-    # NumPy takes the name of a dtype for a small language, so only plain names get there.
+    # NumPy parses the text of a dtype as a small language, so only plain names are passed to it.
     if not isinstance(value, dict) or value.get("dtype") not in SPACE_TYPES:
         raise ValueError(f"its {name} must have a dtype of {', '.join(SPACE_TYPES)}")
     with np.errstate(over="ignore", invalid="ignore"):

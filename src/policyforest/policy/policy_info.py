@@ -13,7 +13,7 @@ from policyforest._support.version import __version__
 
 @dataclass(frozen=True)
 class PolicyInfo:
-    """Where a policy comes from; saved with it."""
+    """The origin of a policy; saved with it."""
 
     method: str
     """"fpf-pwl", "fpf-pwc", "fqi", "bas", …"""
@@ -27,12 +27,12 @@ class PolicyInfo:
 
     @classmethod
     def of(cls, method: str, learner: Any, n_samples: int, **more: Any) -> PolicyInfo:
-        """The info of what a learner (a dataclass) made, with its plain parameters and whatever `more` adds to them."""
+        """The info of a policy that a learner (a dataclass) made: its plain parameters, and those that `more` adds."""
         return cls.made_now(method, plain_settings(learner) | more, n_samples)
 
     @classmethod
     def made_now(cls, method: str, settings: Mapping[str, Any], n_samples: int) -> PolicyInfo:
-        """The info of what this version of the library has just made."""
+        """The info of a policy that this version of the library has just made."""
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         return cls(method, settings, n_samples, software=f"policyforest {__version__}", created=now)
 

@@ -36,7 +36,8 @@ class PolicyKind:
 
 
 class Parts:
-    """What a file says of a policy. Arrays and settings are taken out one by one; what is left over is an error."""
+    """The parts of a policy in a file. Arrays and settings are taken out one by one; any that are left over are an
+    error."""
 
     def __init__(
         self,

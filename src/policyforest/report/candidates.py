@@ -32,12 +32,12 @@ WORDS = {
     "baseline": "the given baseline",
     "constant": "best constant action",
 }
-"""What candidates and methods are called on pages and pictures; others are shown by their names"""
+"""Display names of candidates and methods on pages and pictures; others are shown by their own names"""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Who was compared, best first, who won, and what the user must know about it."""
+    """The compared candidates, best first, the winner, and a note for the user."""
 
     winner: str
     candidates: tuple[Mapping[str, Any], ...]
@@ -65,7 +65,7 @@ class Comparison:
 
 
 def comparison_of(settings: Mapping[str, Any]) -> Comparison | None:
-    """The comparison that the settings of a policy tell of; None where they tell of none."""
+    """The comparison that the settings of a policy contain; None if they contain none."""
     winner, candidates, note = settings.get("winner"), settings.get("candidates"), settings.get("note", "")
     if not isinstance(winner, str) or not isinstance(candidates, list) or not isinstance(note, str):
         return None

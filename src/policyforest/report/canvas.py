@@ -1,4 +1,4 @@
-"""What all pictures share: colours, style, panels, and files of them. matplotlib is imported when a picture is made.
+"""What all pictures share: colours, style, panels, and writing to files. matplotlib is imported when a picture is made.
 
 Figures share nothing: no global state, no window, no display.
 """
@@ -37,7 +37,7 @@ RC_PARAMS = {
     "xtick.color": INK,
     "ytick.color": INK,
     "legend.frameon": False,
-    # Text stays text in a drawing, and its parts have the same names each time.
+    # SVG files keep text as text, and use the same ids each time.
     "svg.fonttype": "none",
     "svg.hashsalt": "policyforest",
 }
@@ -75,7 +75,7 @@ def whole_numbers(at_most: int = 9) -> Any:
 
 
 def legend(axes: Axes, **place: Any) -> None:
-    """A legend where there is something to tell apart."""
+    """A legend, if anything in the axes has a label."""
     if axes.get_legend_handles_labels()[0]:
         axes.legend(**place)
 

@@ -14,7 +14,7 @@ from policyforest.report.state_slice import StateSlice
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# How much of the colour a white veil takes away beyond the edge.
+# The opacity of the white veil beyond the edge of the data.
 VEIL = 0.55
 
 
@@ -44,7 +44,7 @@ def draw_samples(axes: Axes, plane: StateSlice, samples: Floats, periodic: Conta
     axes.imshow(veil, origin="lower", extent=(left, right, bottom, top), aspect="auto", interpolation="nearest")
     x, y = samples[:, list(plane.dims)].T
     axes.scatter(x, y, s=7, color=INK, alpha=0.7, ec="white", lw=0.3, label="samples")
-    axes.plot(*outline(edge), color="white", lw=2.4)  # so that the dashes are seen on dark colours
+    axes.plot(*outline(edge), color="white", lw=2.4)  # so that the dashes are visible on dark colours
     axes.plot(*outline(edge), color=INK, lw=1.2, ls="--", label="edge of the data")
     axes.set(xlim=tuple(plane.box[0]), ylim=tuple(plane.box[1]))
 

@@ -25,12 +25,13 @@ from policyforest.report.page import CSS
 
 @dataclass(frozen=True)
 class Scene:
-    """How an episode is shown: a picture of `report.js`, seconds a control step, and the dimension that is an angle."""
+    """How an episode is shown: the drawing in `report.js`, the seconds per control step, and the dimension that is an
+    angle."""
 
     picture: str
     seconds: float
     seam: float = 0.0
-    """The period of the first dimension drawn; 0 where it is no angle"""
+    """The period of the first dimension drawn; 0 if it is not an angle"""
 
 
 SCENES = {
@@ -69,7 +70,7 @@ def maps_block(maps: Maps) -> str:
 def episode_block(
     problem: str, states: Any, actions: Any, rewards: Any, most: float, maps: Maps | None = None, dims: Any = (0, 1)
 ) -> str:
-    """An episode that plays: the system, its way over the policy's map, and the rewards so far.
+    """An animated episode: the system, its path over the policy's map, and the rewards so far.
 
     Args:
         most: The largest action.
@@ -108,7 +109,7 @@ def _first(maps: Maps) -> dict[str, Any]:
 
 
 def _data(content: Any) -> str:
-    """JSON inside of a page: nothing in it can end its element."""
+    """JSON inside a page, escaped so that nothing in it can end its element."""
     text = json.dumps(content, allow_nan=False, separators=(",", ":"))
     return f'<script type="application/json">{text.replace("<", chr(92) + "u003c")}</script>'
 

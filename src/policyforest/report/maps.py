@@ -1,8 +1,8 @@
 """What a policy knows and does, on a grid: plain data that pages draw and that studies keep.
 
-Over two state dimensions: the action, and V(s) = max_a Q(s, a). Q and knownness have the action as one dimension more:
-they are taken at several actions, for a slider. Where states have a third dimension, the action is taken at several
-values of that one, and Q and knownness at the middle action.
+Over two state dimensions: the action, and V(s) = max_a Q(s, a). Q and knownness also depend on the action: they are
+computed at several values of the first action dimension, for a slider, with other action dimensions in the middle of
+their ranges. If states have a third dimension, the action is computed at several values of that dimension.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Layered:
     title: str
     unit: str
     slider: str
-    """What the slider moves; nothing where there is a single layer"""
+    """The name of the quantity that the slider changes; empty if there is a single layer"""
     positions: tuple[float, ...]
     layers: Floats
     """(positions, rows, columns): the second state dimension runs along the rows"""
@@ -95,8 +95,8 @@ def policy_maps(
     """The maps of a policy with at least two state dimensions.
 
     Args:
-        q: A Q function, or a policy that is greedy in one; default: `policy` itself where it is greedy.
-        samples: What it was learned from; they give the map of knownness.
+        q: A Q function, or a policy that is greedy in one; default: `policy` itself if it is greedy.
+        samples: The samples it was learned from, for the map of knownness.
         dims: As in `slice_of`.
         at: As in `slice_of`.
     """
@@ -154,7 +154,7 @@ def _q_maps(policy: Any, q: Any, plane: StateSlice, action: str) -> list[Layered
 
 
 def _knownness_map(policy: Any, samples: Transitions, plane: StateSlice, action: str) -> Layered:
-    """Of a forest of 25 trees that took all samples."""
+    """The map of knownness, from a knownness forest that holds all samples."""
     box = np.concatenate([samples.state_box(), bounds(samples.action_space)])
     known = KnownnessForest(box)
     known.insert(np.concatenate([samples.states, samples.actions], axis=1))
@@ -180,7 +180,7 @@ def _with(state: Floats, dimension: int, value: float) -> Floats:
 
 
 def _most(values: Floats) -> tuple[float, float]:
-    """Where most values lie, so that a few of -1000 do not take all the colours."""
+    """The range of most values, so that a few values of -1000 do not take up the whole colour scale."""
     low, high = (float(x) for x in np.percentile(values, [5, 100]))
     return (low, high) if low < high else (low - 1.0, high + 1.0)
 

@@ -1,4 +1,4 @@
-"""A page in a single HTML file: words, tables, and pictures inside it. No script, nothing fetched from elsewhere."""
+"""A page in a single HTML file that contains its text, tables and pictures. It has no script and fetches nothing."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def code(text: str) -> str:
 
 
 def picture(png: bytes, description: str) -> str:
-    """The picture itself, written into the page."""
+    """The picture, embedded in the page."""
     return f'<img alt="{escape(description)}" src="data:image/png;base64,{base64.b64encode(png).decode()}">'
 
 

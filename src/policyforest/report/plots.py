@@ -84,7 +84,7 @@ def policy_figure(
 
 @styled
 def learning_figure(history: Sequence[QIteration]) -> Figure:
-    """What the iterations of Fitted Q Iteration did: the mean value at the samples, and its relative drift."""
+    """The progress of Fitted Q Iteration: the mean value at the samples, and the relative drift of the values."""
     figure, (left, right) = panels(2)
     numbers = [iteration.iteration for iteration in history]
     left.plot(numbers, [iteration.value for iteration in history], color=BLUE, lw=1.8)
@@ -155,7 +155,7 @@ def _draw_values(axes: Axes, plane: StateSlice, policy: Any, labels: Labels) -> 
 
 
 def _draw_q(axes: Axes, plane: StateSlice, policy: Any, labels: Labels) -> None:
-    """Q over the first dimension of the plane and the first action; the best action is a line through it."""
+    """Q over the first dimension of the plane and the first action, with the best action as a line."""
     line = StateSlice(plane.dims[:1], plane.box[:1], plane.fixed, plane.resolution)
     states = line.states()
     best = np.asarray(policy.act_batch(states))
@@ -191,7 +191,7 @@ def _heat_map(axes: Axes, box: Floats, values: Floats, limits: tuple[float, floa
 
 
 def _most(values: Floats) -> tuple[float, float]:
-    """Where most values lie, so that a few of -1000 do not take all the colours."""
+    """The range of most values, so that a few values of -1000 do not take up the whole colour scale."""
     low, high = np.percentile(values, [5, 100])
     return (float(low), float(high)) if low < high else (float(low) - 1.0, float(high) + 1.0)
 

@@ -1,4 +1,4 @@
-"""A page about one policy: its maps with sliders, and an episode of it that plays."""
+"""A page about one policy: its maps with sliders, and an animated episode."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def write_policy_page(
     at: Sequence[float] | None = None,
     more: Sequence[str] = (),
 ) -> None:
-    """Writes the page; `facts` are names and words for the table at its top, `more` further pieces of HTML, the others
-    as of `policy_maps`."""
+    """Writes the page. `facts` are the rows (name, text) of its table, and `more` holds further pieces of HTML; the
+    other arguments are those of `policy_maps`."""
     maps = policy_maps(policy, samples=samples, dims=dims, at=at)
     method = WORDS.get(policy.info.method, policy.info.method)
     title = ", ".join(text for text in (policy.info.problem, method) if text) or "A policy"
@@ -46,7 +46,7 @@ def write_policy_page(
 
 
 def candidates(settings: Mapping[str, Any]) -> list[str]:
-    """How a planned policy was chosen: the candidates with their values, and what it does not beat."""
+    """How a planned policy was chosen: the candidates with their values, and a note, if there is one."""
     comparison = comparison_of(settings)
     if comparison is None:
         return []
@@ -56,10 +56,10 @@ def candidates(settings: Mapping[str, Any]) -> list[str]:
 
 
 def episode(policy: Any, maps: Maps, dims: Sequence[int]) -> str:
-    """The first steps of an episode, or words about why there is none."""
+    """The first steps of an episode, or a sentence that explains why there is none."""
     problem = policy.info.problem
     if not problem:
-        return page.paragraph("None is shown: the policy does not name its problem.")
+        return page.paragraph("No episode is shown: the policy does not name its problem.")
     try:
         env = gym.make(id_from_file("the policy", problem))
         try:
@@ -67,6 +67,6 @@ def episode(policy: Any, maps: Maps, dims: Sequence[int]) -> str:
         finally:
             env.close()
     except (gymnasium.error.Error, ImportError, ValueError, TypeError) as error:
-        return page.paragraph(f"None is shown: {error}")
+        return page.paragraph(f"No episode is shown: {error}")
     most = float(abs(bounds(policy.action_space)[0]).max())
     return interactive.episode_block(problem, played.states, played.actions, played.rewards, most, maps, dims)

@@ -1,4 +1,4 @@
-"""A picture of what planning sees: rollouts of policies in a learned model, and where the data ends."""
+"""A picture of rollouts of policies in a learned model, and of the edge of the data."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from policyforest.learning.dynamics.dynamics_model import DynamicsModel
 
-# Members of the ensemble that no policy of `PlannedLearning` was made with begin here.
+# The first member of the ensemble that no policy of `PlannedLearning` was made with.
 FIRST_MEMBER = 200
 
 
@@ -37,12 +37,12 @@ def rollouts_figure(
 ) -> Figure:
     """Rollouts of policies in members of the model's ensemble: over two state dimensions, and over the control steps.
 
-    The dashed lines are the edge of the data. A rollout that leaves it ends there if some episodes of the data ended.
+    The dashed lines are the edge of the data. A rollout that leaves it ends there if the data contain terminal steps.
 
     Args:
         policies: A few policies by the names that the legend shows.
         discount: gamma, on which the value of leaving the data depends.
-        n_rollouts: Rollouts per policy, from states where episodes began, each in another member.
+        n_rollouts: Rollouts per policy, from states where episodes began, each in a different member.
         n_steps: The largest number of control steps of a rollout.
         dims: The two state dimensions of the axes; the second is also shown over the control steps.
         problem: An id or a short name, for the names and units of the axes.
@@ -78,7 +78,7 @@ def _finish(figure: Figure, plane: Axes, time: Axes, edge: Floats, names: Sequen
 
 
 def _path(rollouts: ModelRollouts, policy: Any, start: Floats, n_steps: int, seed: int, member: int) -> Floats:
-    """The start and the states that a rollout passes while it goes on."""
+    """The start of a rollout and the states that it passes until it ends."""
     passed = rollouts.visited(policy, start[None], n_steps=n_steps, seed=seed, member=member, action_noise=0.0)
     return np.concatenate([start[None], passed])
 

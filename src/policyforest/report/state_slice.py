@@ -34,7 +34,7 @@ class StateSlice:
         return [lo + (hi - lo) * steps for lo, hi in self.box]
 
     def states(self) -> Floats:
-        """The states of the grid, a row each; the first dimension varies fastest."""
+        """The states of the grid, one per row; the first dimension varies fastest."""
         grid = np.meshgrid(*self.axes, indexing="xy")
         rows = np.tile(self.fixed, (grid[0].size, 1))
         for dim, values in zip(self.dims, grid, strict=True):
@@ -42,7 +42,7 @@ class StateSlice:
         return rows
 
     def shaped(self, values: Floats) -> Floats:
-        """One value per state, as the rows and columns of the grid."""
+        """Arranges one value per state in the rows and columns of the grid."""
         return values.reshape((self.resolution,) * len(self.dims))
 
 

@@ -1,4 +1,4 @@
-"""Training curves for TensorBoard, under the names that Stable-Baselines3 uses where it has one."""
+"""Training curves for TensorBoard, under the names that Stable-Baselines3 uses, if it has them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from policyforest._support.extras import import_extra
 from policyforest.exploration import EpisodeReport
 from policyforest.learning.q_history import QIteration
 
-# Scalars of an episode of `policyforest explore`, and where its report has them.
+# Scalars of an episode of `policyforest explore`, with the attribute of its report that holds each.
 EPISODE_SCALARS = {
     "rollout/ep_rew_mean": "episode_return",
     "rollout/ep_len_mean": "steps",
@@ -37,8 +37,8 @@ class TensorBoard:
     | scalar | what |
     |---|---|
     | ``time/iterations``, ``time/time_elapsed`` | iterations, and seconds since the first |
-    | ``train/q_change`` | mean change of V since the iteration before |
-    | ``train/q_drift`` | how much differences between values still change: what ``horizon="auto"`` watches |
+    | ``train/q_change`` | mean change of V since the previous iteration |
+    | ``train/q_drift`` | how much differences between values still change; ``horizon="auto"`` ends by this number |
     | ``train/q_mean`` | mean of V over the samples |
     | ``train/n_leaves`` | leaves of the Q forest |
     """
@@ -53,20 +53,20 @@ class TensorBoard:
         self.scalars(ITERATION_SCALARS, iteration, iteration.iteration)
 
     def scalars(self, names: dict[str, str], report: object, step: int) -> None:
-        """A point of each curve, from the attributes of a report."""
+        """Adds a point to each curve, from the attributes of a report."""
         for name, attribute in names.items():
             self.scalar(name, float(getattr(report, attribute)), step)
 
     def episode(self, report: EpisodeReport) -> None:
-        """An episode of an agent that explores."""
+        """Writes the scalars of an episode of an agent that explores."""
         self.scalars(EPISODE_SCALARS, report, report.total_steps)
 
     def scalar(self, name: str, value: float, step: int) -> None:
-        """One point of one curve."""
+        """Adds one point to one curve."""
         self._writer.add_scalar(name, value, step, walltime=time.time())
 
     def close(self) -> None:
-        """Writes what is left, and closes the event file."""
+        """Writes the remaining data, and closes the event file."""
         self._writer.close()
 
     def __enter__(self) -> Self:

@@ -20,9 +20,9 @@ from policyforest.ros.transport import Content, MessageKind, MessageTime, Publis
 
 POINT = "trajectory_msgs/msg/JointTrajectoryPoint"
 STAMPED = "Stamped"
-"""How the types end that have a header and are commands"""
+"""The endings of message types that are commands with a header"""
 KEEP = 100
-"""Commands that may wait for a robot that is slow to take them"""
+"""The number of commands that may wait for a slow robot"""
 
 
 class CommandTopic:
@@ -35,7 +35,7 @@ class CommandTopic:
         self.kind: MessageKind = {FLOAT: "number", FLOATS: "numbers"}.get(self.type, self.type)
 
     def value(self, action: Any, now: float) -> Any:
-        """What is published for an action; `now` is the time in a header."""
+        """The value that is published for an action; `now` is the time in a header."""
         values = [(dimension, float(action[i])) for i, dimension in self._dimensions]
         if self.kind == "number":
             return values[0][1]

@@ -1,15 +1,15 @@
 """robot.toml: what a robot's topics and joints mean as states and actions, how often to act, and what is safe.
 
-| table | what it says |
+| table | contents |
 |---|---|
 | ``[robot]`` | name, transport, the topic of the joints, the rate, when a state is too old |
 | ``[[state]]`` | one per dimension of the state: value = scale * raw + offset, then wrapped |
 | ``[[action]]`` | one per dimension of the action: its topic and message, and the safe action |
-| ``[[qos]]`` | one per topic that is carried in another way than by default |
+| ``[[qos]]`` | one per topic whose quality of service is not the default |
 | ``[episode]`` | for learning: steps, reward, end, and how the robot is brought back |
 
-Everything that is wrong in a file is named at once, each with its key, what it was and what it must be. The tables are
-plain dataclasses; pydantic reads their annotations when a file is parsed, and never when a node runs.
+An error lists all mistakes of a file at once, each with its key, its value and what it must be. The tables are plain
+dataclasses; pydantic reads their annotations when a file is parsed, and never when a node runs.
 """
 
 from __future__ import annotations
@@ -65,12 +65,12 @@ class StateDimension:
     low: Finite = -math.inf
     high: Annotated[Finite, pydantic.WrapValidator(check.state_limits), ALSO_DEFAULT] = math.inf
     topic: Annotated[str | None, keys.text(TOPIC)] = None
-    """Of this dimension alone; None: that of the joints"""
+    """The topic of this dimension; None: that of the joints"""
     type: Annotated[str | None, keys.text(TYPE), pydantic.AfterValidator(check.state_type), ALSO_DEFAULT] = None
 
     @property
     def source(self) -> str:
-        """What the raw number is, in words."""
+        """A description of the raw number."""
         return self.field if self.joint is None else f"the {self.field} of joint {self.joint!r}"
 
     def value(self, raw: float) -> float:
@@ -95,12 +95,12 @@ class ActionDimension:
     duration: Annotated[float, keys.number(above=0.0), pydantic.AfterValidator(check.action_message), ALSO_DEFAULT] = (
         0.1
     )
-    """Seconds within which a trajectory is to be at its point"""
+    """Seconds within which a trajectory must reach its point"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class QosSettings:
-    """How one topic is carried."""
+    """The quality of service of one topic."""
 
     __pydantic_config__ = FORBID_OTHERS
     topic: Annotated[str, keys.text(TOPIC)]
@@ -119,16 +119,16 @@ class EpisodeSettings:
     reward: Annotated[Formula, pydantic.PlainValidator(check.formula), FORMULA]
     terminal: Annotated[Formula | None, pydantic.PlainValidator(check.formula), FORMULA] = None
     terminal_reward: Annotated[float | None, keys.number()] = None
-    """What a terminal step pays in place of the reward"""
+    """The reward of a terminal step, instead of that of the formula"""
     reset_service: Annotated[str | None, keys.text(TOPIC)] = None
     reset_topic: Annotated[str | None, keys.text(TOPIC), pydantic.AfterValidator(check.one_reset), ALSO_DEFAULT] = None
     reset_values: Annotated[
         tuple[Finite, ...], pydantic.BeforeValidator(check.values_of_topic), keys.described("a list of finite numbers")
     ] = ()
-    """What is published on the reset topic"""
+    """The values that are published on the reset topic"""
     reset_timeout: Annotated[float, keys.number(above=0.0)] = 10.0
     settle: Annotated[float, keys.number(least=0.0)] = 0.0
-    """Seconds that the robot is left alone after a reset"""
+    """Seconds to wait after a reset"""
     lock_step: Annotated[bool, keys.flag()] = False
     """Whether the robot is a simulator that stands still until it is commanded"""
     r_max: Annotated[float | None, keys.number()] = None
@@ -148,7 +148,7 @@ class RobotSettings:
         keys.number(above=0.0, most=10_000.0, instead='"state", or '),
         pydantic.BeforeValidator(check.rate_or_state),
     ]
-    """Actions a second; None: one for each state that arrives"""
+    """Actions per second; None: one for each state that arrives"""
     max_age: Annotated[float, keys.number(above=0.0)] = 0.5
     """Seconds after which a state is too old to act on"""
     age_by: Annotated[AgeBy, keys.choice(AgeBy)] = "arrival"
@@ -216,7 +216,8 @@ FILE = pydantic.TypeAdapter(RobotFile)
 
 
 def load_config(path: str | os.PathLike[str]) -> RobotConfig:
-    """Reads a configuration; a ValueError names all that is wrong in it, a FileNotFoundError a path that is no file."""
+    """Reads a configuration; a ValueError lists all its mistakes, and a FileNotFoundError names a path that is not a
+    file."""
     file = Path(path)
     try:
         content = tomllib.loads(file.read_text(encoding="utf-8"))
@@ -245,11 +246,12 @@ def parse_config(content: Mapping[str, Any], source: str = "config") -> RobotCon
 
 
 def wrapped(value: float, low: float, high: float) -> float:
-    """The angle in [low, high) that is `value` but for whole turns; an angle in that range is returned unchanged."""
+    """The angle in [low, high) that differs from `value` by whole turns; an angle in that range is returned
+    unchanged."""
     return value if low <= value < high else turned_half_open(value, low, high)
 
 
 def _kind(type_name: str) -> MessageKind:
-    """The kind of a state's topic; only joints have one of their own, the rest is read by path."""
+    """The kind of a state's topic; only joints have a kind of their own, all others are read by path."""
     full = full_type(type_name)
     return "joints" if full == TYPE_OF_KIND["joints"] else full

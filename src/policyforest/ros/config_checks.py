@@ -1,4 +1,4 @@
-"""Checks of robot.toml that no type can say: values that depend on another key, and formulas.
+"""Checks of robot.toml that types cannot express: values that depend on another key, and formulas.
 
 They are pydantic's validators. Each sees the keys before its own in `info.data`, where those that are wrong themselves
 are missing, so a check on them is skipped.
@@ -53,7 +53,7 @@ def at_least_one(entries: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def state_limits(value: Any, check: Callable[[Any], float], info: ValidationInfo) -> float:
-    """The high end of a state. Only the default may be infinite; an infinity of a file is another object."""
+    """The high end of a state. Only the default may be infinite; an infinity from a file is a different object."""
     high = value if value is math.inf else check(value)
     low, wrap = info.data.get("low"), info.data.get("wrap")
     if low is not None and wrap is not None and (low, high) != (-math.inf, math.inf):
@@ -101,7 +101,7 @@ def state_type(name: str | None, info: ValidationInfo) -> str | None:
 
 
 def action_message(duration: float, info: ValidationInfo) -> float:
-    """What a message of the action's type needs besides its value."""
+    """The keys that a message of the action's type needs besides its value."""
     if not {"type", "field", "joint"} <= info.data.keys():
         return duration
     name, field, joint = full_type(info.data["type"]), info.data["field"], info.data["joint"]

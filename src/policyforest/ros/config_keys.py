@@ -1,4 +1,5 @@
-"""What a key of robot.toml may hold, told to pydantic and in words, and pydantic's errors in the form of ours.
+"""What a key of robot.toml may hold, for pydantic and as text, and pydantic's errors in the form of this library's
+errors.
 
 Every kind of key (`number`, `text`, …) makes pydantic's `Field` with the words for an error as its description, so that
 a limit and its words cannot differ. `problems_of` is the only place that knows pydantic's errors.
@@ -24,7 +25,7 @@ Location = tuple[Any, ...]
 
 
 class WrongKeyError(ValueError):
-    """A problem in words of its own; `key` where it is not that of the value that was looked at."""
+    """A problem with its own message; `key` is given if it differs from the key of the checked value."""
 
     def __init__(self, problem: str, key: str | None = None) -> None:
         super().__init__(problem)
@@ -67,16 +68,16 @@ def flag() -> Any:
 
 
 def described(words: str) -> Any:
-    """The words alone, for a key whose type or validator holds the limits."""
+    """Only the words, for a key whose type or validator checks the limits."""
     return pydantic.Field(description=words)
 
 
 def problems_of(error: Any, tables: Mapping[str, type], content: Mapping[str, Any]) -> Iterator[str]:
-    """A ValidationError as lines with the key, what it was and what it must be.
+    """A ValidationError as lines with the key, its value and what it must be.
 
     Args:
         tables: The dataclass of each table of the file, and that of the file itself under "".
-        content: What was validated.
+        content: The content that was validated.
     """
     for found in error.errors(include_url=False, include_input=False):
         where = _key_of(found["loc"])
@@ -106,6 +107,6 @@ def _name(location: Location) -> str:
 
 
 def _words(table: type, key: Any) -> str:
-    """What is allowed for a key, by the description in its annotation."""
+    """The allowed values of a key, from the description in its annotation."""
     notes = get_type_hints(table, include_extras=True)[key].__metadata__
     return next(str(note.description) for note in notes if getattr(note, "description", None))

@@ -1,6 +1,7 @@
-"""Checks of robot.toml over several tables: names, topics that would carry two things, fields of messages, transports.
+"""Checks of robot.toml over several tables: names, topics that would carry two kinds of messages, fields of messages,
+transports.
 
-They look at the tables as they were read, so that what they find is listed together with what pydantic finds. Entries
+They look at the tables as they were read, so that their problems are listed together with those of pydantic. Entries
 that are wrong by themselves are skipped.
 """
 
@@ -30,18 +31,18 @@ def texts(tables: Tables, table: str, key: str, pattern: str) -> dict[str, str]:
 
 
 def wrong_names(states: list[str], actions: list[str]) -> Iterator[str]:
-    """Names that a formula could not tell apart."""
+    """Names that a formula could not distinguish."""
     own = [*states, *actions]
     names = [*own, *(NEXT + name for name in states)]
     for name in sorted({n for n in own if names.count(n) > 1}):
-        problem = f"is there more than once, must be unique among state and action, and state with {NEXT} before it"
+        problem = f"is used more than once, must be unique among state and action, and state with {NEXT} before it"
         yield f"name: {name!r} {problem}"
     for name in sorted({n for n in own if n in CONSTANTS or n in FUNCTIONS or keyword.iskeyword(n)}):
         yield f"name: {name!r} means something else in a formula, must be another"
 
 
 def wrong_topics(tables: Tables) -> Iterator[str]:
-    """Topics that would carry two things at once, or that nothing uses."""
+    """Topics that would carry two kinds of messages at once, or that are not used."""
     places = (("robot", "joint_states"), ("state", "topic"), ("action", "topic"), ("episode", "reset_topic"))
     seen: dict[str, tuple[str, str]] = {}
     for table, key, topic in ((p[0], key, topic) for p in places for key, topic in texts(tables, *p, TOPIC).items()):
@@ -109,7 +110,7 @@ def _entries(tables: Tables, table: str) -> dict[str, Mapping[str, Any]]:
 
 
 def _content(tables: Tables, table: str, key: str, topic: str) -> str:
-    """What a topic carries, for those that several entries may share; empty where it is for one alone."""
+    """The content of a topic that several entries may share; empty for a topic of a single entry."""
     entry = _entries(tables, table)[key.rpartition(".")[0]]
     if table == "robot":
         return f"state {topic} {JOINT_STATE}"

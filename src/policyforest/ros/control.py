@@ -1,6 +1,7 @@
 """From the newest message to an action: the policy's, or the safe one and the reason for it.
 
-This is all that decides what a robot does, and it knows nothing of ROS: messages and times go in, decisions come out.
+Everything that a robot does is decided here, independently of ROS: the input is messages and times, the output
+decisions.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from policyforest.ros.transport import Sample
 
 
 class HistoryPolicy:
-    """A policy with signals: keeps the history, and has no action of its own while that fills.
+    """A policy with signals: keeps the history, and has no action while the history fills.
 
-    A fault breaks the history: it fills again, and what is commanded meanwhile is the safe action."""
+    A fault breaks the history: it fills again, and meanwhile the safe action is commanded."""
 
     def __init__(self, policy: Any, safe: Floats) -> None:
         self._policy, self._safe = policy, safe
@@ -31,7 +32,7 @@ class HistoryPolicy:
         self.forget()
 
     def forget(self) -> None:
-        """Starts again."""
+        """Forgets the history."""
         self._buffer.reset(before=self._safe)
         self._filled = 0
 
@@ -49,17 +50,17 @@ class HistoryPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What was decided, and on what."""
+    """A decision, and the inputs that it was based on."""
 
     time: float
     """Seconds of the monotonic clock"""
     action: Floats
     state: Floats | None
-    """What the policy acted on; None with a fault"""
+    """The state that the policy acted on; None with a fault"""
     fault: str
-    """Why the action is the safe one; empty where it is the policy's"""
+    """The reason for the safe action; empty if the action is the policy's"""
     sample: Sample | None
-    """The newest message of the first topic, whatever was wrong with it"""
+    """The newest message of the first topic, even if it was faulty"""
     others: Mapping[str, Sample] = field(default_factory=dict)
     """The newest messages of further topics"""
     stamp: float = 0.0
@@ -67,7 +68,7 @@ class Decision:
 
 
 class Controller:
-    """A policy behind the rules of a configuration.
+    """Runs a policy under the rules of a configuration.
 
     Args:
         act: The policy's function from a state to an action.
@@ -93,11 +94,11 @@ class Controller:
         self._kind = ""
 
     def receive(self, sample: Sample, topic: str | None = None) -> None:
-        """A message has arrived, of the first topic unless another is named; the next decision is made on it."""
+        """Takes a message, of the first topic unless another is named; the next decision uses it."""
         self._newest.receive(sample, topic)
 
     def forget(self) -> None:
-        """Nothing that came before is acted on any more."""
+        """Forgets all earlier messages."""
         self._newest.forget()
         self._read.forget()
         if isinstance(self._act, HistoryPolicy):
@@ -108,7 +109,7 @@ class Controller:
         return self._newest.age()
 
     def decide(self, connected: bool = True) -> Decision:
-        """The action for now."""
+        """Decides on the present action."""
         now, sample, others = self._clock(), self._newest.first, self._newest.others
         try:
             if not connected:
@@ -136,14 +137,14 @@ class Controller:
             action = np.array(self._act(state), dtype=np.float64).reshape(-1)
         except FaultError:
             raise
-        except Exception as error:  # whatever a policy does, the robot must not be left without an action
+        except Exception as error:  # whatever goes wrong in a policy, the robot needs an action
             raise FaultError(f"policy: it has failed at the state {state.tolist()} ({error})") from error
         if len(action) != len(self._safe) or not np.isfinite(action).all():
             raise FaultError(f"policy: its action at the state {state.tolist()} is {action.tolist()}")
         return action
 
     def _tell(self, fault: str) -> None:
-        """A line when a fault begins, changes its kind or ends; not one for every decision."""
+        """Warns when a fault begins, changes its kind or ends, and not at every decision."""
         kind = fault.partition(":")[0]
         if kind == self._kind:
             return
@@ -152,7 +153,7 @@ class Controller:
 
 
 def acting(policy: Any, config: RobotConfig) -> Callable[[Floats], Any]:
-    """The function from what is measured to an action."""
+    """The function from a measurement to an action."""
     if getattr(policy, "signals", None) is None:
         act: Callable[[Floats], Any] = policy.act
         return act

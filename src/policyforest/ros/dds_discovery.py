@@ -6,7 +6,7 @@
 | ROS_AUTOMATIC_DISCOVERY_RANGE | SUBNET (default), LOCALHOST, OFF, or SYSTEM_DEFAULT: nothing but CYCLONEDDS_URI |
 | ROS_STATIC_PEERS | further hosts, separated by semicolons |
 | ROS_LOCALHOST_ONLY | 1: as LOCALHOST, and no peers |
-| CYCLONEDDS_URI | Cyclone's own configuration, which goes last and wins |
+| CYCLONEDDS_URI | Cyclone's own configuration, which comes last and takes precedence |
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from typing import Any
 from xml.sax.saxutils import quoteattr
 
 HIGHEST_DOMAIN = 232
-"""The ports of higher ones would not exist"""
+"""Higher domains would need ports that do not exist"""
 MOST_PROCESSES = 32
-"""On one host, as in ROS 2's own middleware"""
+"""The number of processes on one host, as in ROS 2's own middleware"""
 RANGES = ("SUBNET", "LOCALHOST", "OFF", "SYSTEM_DEFAULT")
 PEER = r"[\w.:%/-]{1,255}"
 _domains: dict[int, Any] = {}
@@ -53,7 +53,7 @@ def discovery_settings(env: Mapping[str, str] = os.environ) -> str:
 
 
 def join_domain(domain: Any, number: int) -> None:
-    """Configures a domain for this process; the first who joins it decides."""
+    """Configures a domain for this process; only the first call has an effect."""
     with _joining:
         if number not in _domains:
             _domains[number] = domain(number, discovery_settings())
@@ -61,7 +61,7 @@ def join_domain(domain: Any, number: int) -> None:
 
 def _settings(reach: str, peers: list[str]) -> str:
     general, discovery = "", f"<MaxAutoParticipantIndex>{MOST_PROCESSES}</MaxAutoParticipantIndex>"
-    if reach == "OFF":  # whoever is to find this process would have to know its tag
+    if reach == "OFF":  # other processes could find this one only by its tag
         general = "<AllowMulticast>false</AllowMulticast>"
         discovery = f"<ParticipantIndex>none</ParticipantIndex><Tag>ros_discovery_off_{os.getpid()}</Tag>"
         return _domain_settings(general, discovery)

@@ -1,10 +1,10 @@
-"""DDS, the wire of ROS 2, by `cyclonedds`: for machines without ROS that talk to robots with ROS 2.
+"""DDS, the wire of ROS 2, by `cyclonedds`: for machines without ROS that communicate with robots with ROS 2.
 
 Topics and types carry the names that ROS 2 gives them on the wire: ``/a/b`` is ``rt/a/b``, std_msgs/Float64 is
-``std_msgs::msg::dds_::Float64_``. There are no services, since the middlewares of ROS 2 make them in different
-ways: use a reset topic. Nor is there a node that ``ros2 node list`` would show.
+``std_msgs::msg::dds_::Float64_``. There are no services, because the middlewares of ROS 2 implement them differently:
+use a reset topic. Nor is there a node that ``ros2 node list`` would show.
 
-Who is found is told by the environment variables of ROS 2 (`dds_discovery`).
+The environment variables of ROS 2 determine which nodes are found (`dds_discovery`).
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from policyforest.ros.message_fields import type_of
 from policyforest.ros.transport import MessageKind, Qos, TopicEnd, TopicEnds, whole_topic
 
 WAKE = 200_000_000
-"""Nanoseconds after which a reading thread looks whether it is to end"""
+"""Nanoseconds after which a reading thread checks whether it must end"""
 MOST_ENDS = 10_000
-NO_SERVICES = "there are none over DDS, use a reset_topic"
+NO_SERVICES = "DDS has no services, use a reset_topic"
 
 
 class DdsTransport:
@@ -119,12 +119,12 @@ class DdsTransport:
                     continue
                 try:
                     callback(message)
-                except Exception:  # one message must not make this process deaf to the next; rospy does the same
+                except Exception:  # after an error in one message, the next must still be read; rospy does the same
                     logging.getLogger(__name__).exception("a message of %s has failed", topic)
 
 
 class _KnownEnds:
-    """Who publishes and listens, from DDS's own topics."""
+    """The publishers and subscribers, from the built-in topics of DDS."""
 
     def __init__(self, dds: dict[str, Any], participant: Any) -> None:
         builtin, self._policy = dds["builtin"], dds["qos"].Policy
@@ -146,7 +146,7 @@ class _KnownEnds:
         return TopicEnds(publishers, subscribers)
 
     def _alive(self, reader: Any) -> list[Any]:
-        """Those that have gone are still there to read."""
+        """The ends that still exist; the reader also returns those that have gone."""
         return [end for end in reader.read(MOST_ENDS) if end.sample_info.instance_state == self._here]
 
     def _name(self, qos: Any) -> str | None:

@@ -1,6 +1,7 @@
-"""Messages of a transport to and from the values of its kinds, the same way for ROS 1, ROS 2 and DDS.
+"""Converts messages of a transport to and from the values of its kinds, for ROS 1, ROS 2 and DDS.
 
-All three have messages as objects whose fields are attributes of the same names; only times are called otherwise.
+All three have messages as objects whose fields are attributes of the same names; only the fields of times have
+different names.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ class MessageCodec:
         self._make = make
 
     def reader(self, kind: MessageKind) -> Callable[[Any], Any]:
-        """From a message to the value of its kind."""
+        """The function from a message to the value of its kind."""
         readers: dict[str, Callable[[Any], Any]] = {
             "joints": _joints,
             "number": lambda message: float(message.data),
@@ -32,7 +33,7 @@ class MessageCodec:
         return readers.get(kind, lambda message: MessageSample(message, stamp_of(message)))
 
     def writer(self, kind: MessageKind) -> Callable[[Any], Any]:
-        """From a value of a kind to a message."""
+        """The function from a value of a kind to a message."""
         writers: dict[str, Callable[[Any], Any]] = {
             "joints": self._joint_state,
             "number": lambda value: self._data(FLOAT, float(value)),

@@ -1,8 +1,8 @@
 """Numbers of any ROS message by a path such as ``pose.pose.position.x`` or ``data[2]``, and messages from content.
 
 The types of the standard messages come from `rosbags`, so that a path can be checked when a configuration is read, and
-a DDS type or a recording can be made, on a machine without ROS. A type that it does not know is checked against the
-class that the transport has of it.
+a DDS type or a recording can be made, on a machine without ROS. A type that rosbags does not know is checked against
+the transport's class for it.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from policyforest.ros.transport import Content, MessageKind, MessageTime, second
 TYPE = r"[a-z]\w*/(msg/)?[A-Z]\w*"
 PATH = r"[A-Za-z]\w*(\[\d+\])?(\.[A-Za-z]\w*(\[\d+\])?)*"
 ANGLES = ("roll", "pitch", "yaw")
-"""Of a quaternion, in place of a field"""
+"""Angles of a quaternion that can be named like a field"""
 QUATERNION = "geometry_msgs/msg/Quaternion"
 JOINT_STATE, FLOAT, FLOATS = "sensor_msgs/msg/JointState", "std_msgs/msg/Float64", "std_msgs/msg/Float64MultiArray"
 TYPE_OF_KIND = {"joints": JOINT_STATE, "number": FLOAT, "numbers": FLOATS}
 TIMES = ("builtin_interfaces/msg/Time", "builtin_interfaces/msg/Duration")
 NOT_UNIT = 0.1
-"""How far the squared length of a quaternion may be from 1: single precision and rounding, and no more"""
+"""How far the squared length of a quaternion may be from 1, which allows for rounding in single precision"""
 BASE, NAME, ARRAY, SEQUENCE = 1, 2, 3, 4
 """The kinds of fields, as rosbags numbers them"""
 
 
 class FieldError(ValueError):
-    """A message without the number that a path names."""
+    """A message does not have the number that a path names."""
 
 
 def full_type(name: str) -> str:
@@ -61,7 +61,7 @@ class FieldPath:
         self._steps = [(m[1], None if m[2] is None else int(m[2])) for m in parts if m is not None]
 
     def __call__(self, message: Any) -> float:
-        """The number; a FieldError where there is none."""
+        """The number; a FieldError if there is none."""
         value = message
         for name, index in self._steps:
             if name in ANGLES and hasattr(value, "w"):
@@ -79,7 +79,7 @@ class FieldPath:
             raise FieldError(f"{self.text} is {type(value).__name__}, not a number") from None
 
     def length(self, message: Any) -> int | None:
-        """How many entries the array has that the path points into; None where it points into none."""
+        """The number of entries of the array that the path points into; None if it points into none."""
         value = message
         for name, index in self._steps:
             value = getattr(value, name, None)
@@ -88,7 +88,8 @@ class FieldPath:
         return None
 
     def missing_in(self, empty: Any) -> str | None:
-        """Why no message like this empty one has the number; None where it may have it, as in an array filled later."""
+        """The reason why no message like this empty one has the number; None if it may have it, as in an array that is
+        filled later."""
         value = empty
         for name, index in self._steps:
             if name in ANGLES and hasattr(value, "w"):
@@ -105,8 +106,8 @@ class FieldPath:
         return None if isinstance(value, SupportsFloat) else f"{self.text!r} is not a number"
 
     def problem(self, type_name: str, types: Mapping[str, Any], *, written: bool = False) -> str | None:
-        """What is wrong with the path in a type; None where nothing is, or the type is not known. `written`: whether an
-        action goes there, which an integer cannot hold and an entry of an array has no place for."""
+        """The problem of the path in a type; None if there is none, or the type is not known. `written`: whether an
+        action is written there, which an integer and an entry of an array cannot hold."""
         if type_name not in types:
             return None
         at: Any = (NAME, type_name)
@@ -165,7 +166,7 @@ def fill(message: Any, fields: Mapping[str, Any], make: Callable[[str], Any]) ->
     for name, value in fields.items():
         if not hasattr(message, name):
             raise ValueError(f"{type(message).__name__} has no field {name!r}")
-        # rclpy itself would say so much later, when the message is published.
+        # rclpy itself would report this much later, when the message is published.
         if isinstance(value, float) and isinstance(getattr(message, name), int):
             raise ValueError(f"{name} of {type(message).__name__} is not a floating-point number")
         if isinstance(value, MessageTime):

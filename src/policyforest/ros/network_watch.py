@@ -1,4 +1,5 @@
-"""What no message tells about a node and its robot: unheard commands, two commanders, ends that do not fit.
+"""Problems of a network that messages do not show: commands without a subscriber, two commanding nodes, ends that do
+not fit.
 
 In ROS 2 two ends whose quality of service does not fit are silently not connected. The rules of DDS: what a reader asks
 for must not be more than what the writer offers, reliable above best effort and transient local above volatile.
@@ -15,13 +16,13 @@ from policyforest.ros.message_fields import full_type, type_of
 from policyforest.ros.transport import TopicEnd, TopicEnds, Transport
 
 GRACE = 2.0
-"""Seconds in which ends find one another: until then nothing is missing"""
+"""Seconds in which ends find one another; until then, nothing counts as missing"""
 BEAT = 1.0
-"""Seconds between two looks"""
+"""Seconds between two checks"""
 
 
 def network_problems(config: RobotConfig, transport: Transport) -> Iterator[str]:
-    """A line for each problem of now."""
+    """One line for each present problem."""
     for command in command_topics(config):
         ends = transport.ends(command.topic)
         name = _shown(command.topic, ends)
@@ -36,7 +37,7 @@ def network_problems(config: RobotConfig, transport: Transport) -> Iterator[str]
                 if len(commanders) > 1
                 else f"{len(ends.publishers)} nodes named {commanders[0]}"
             )
-            yield f"{name}: is commanded by {both}, the robot obeys whoever came last"
+            yield f"{name}: is commanded by {both}, the robot obeys the latest command"
         for writer in own[:1]:
             for reader in others:
                 yield from _misfits(name, command.type, writer, reader, "it gets no commands")
@@ -48,7 +49,7 @@ def network_problems(config: RobotConfig, transport: Transport) -> Iterator[str]
 
 
 def _shown(topic: str, ends: TopicEnds) -> str:
-    """A topic of the configuration, and what it is called on the network where that differs."""
+    """A topic of the configuration, and its name on the network if that differs."""
     return f"{topic} (remapped to {ends.network_name})" if ends.network_name else topic
 
 
@@ -70,7 +71,7 @@ def _misfit(topic: str, policy: str, writer: TopicEnd, reader: TopicEnd, outcome
 
 
 class NetworkWatch:
-    """Looks at the network once a second, in a thread of its own, and warns of each problem when it begins."""
+    """Checks the network once a second, in a separate thread, and warns of each problem when it begins."""
 
     def __init__(self, config: RobotConfig, transport: Transport, warn: Callable[[str], None]) -> None:
         self._config, self._transport, self._warn = config, transport, warn
@@ -81,7 +82,7 @@ class NetworkWatch:
         self._thread.start()
 
     def stop(self) -> None:
-        """Ends it; a look that is under way may still finish."""
+        """Stops checking; a check that is under way may still finish."""
         self._ended.set()
 
     def _watch(self) -> None:
@@ -91,8 +92,8 @@ class NetworkWatch:
             wait = BEAT
             try:
                 problems = set(network_problems(self._config, self._transport))
-            except Exception as error:  # a master that has gone, or a network that closes: the node tells that itself
-                problems = {f"network: cannot be looked at ({error})"} if self._transport.connected() else set()
+            except Exception as error:  # a master that has gone, or a network that closes; the node itself reports this
+                problems = {f"network: cannot be checked ({error})"} if self._transport.connected() else set()
             for line in sorted(problems - told):
                 if not self._ended.is_set():
                     self._warn(line)

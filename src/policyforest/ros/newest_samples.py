@@ -1,4 +1,5 @@
-"""The newest message of each topic of a state: whether all are there, how old they are, whether time jumped back."""
+"""The newest message of each topic of a state: whether all have arrived, how old they are, and whether time jumped
+back."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from policyforest.ros.transport import JointSample, Sample
 
 
 class NewestSamples:
-    """What has arrived, by topic.
+    """The messages that have arrived, by topic.
 
     Args:
         clock: The monotonic clock by which ages are measured.
@@ -36,7 +37,7 @@ class NewestSamples:
         return {topic: self.by_topic[topic] for topic in self._topics[1:] if topic in self.by_topic}
 
     def receive(self, sample: Sample, topic: str | None = None) -> None:
-        """A message has arrived, of the first topic unless another is named."""
+        """Takes a message, of the first topic unless another is named."""
         topic = topic or self._topics[0]
         before = self.by_topic.get(topic)
         back = 0.0 if before is None else before.stamp - sample.stamp  # without stamps both are 0
@@ -45,12 +46,12 @@ class NewestSamples:
         self.by_topic[topic] = sample
 
     def forget(self) -> None:
-        """Nothing that came before counts any more."""
+        """Forgets all earlier messages."""
         self.by_topic.clear()
         self.accept_jump()
 
     def accept_jump(self) -> None:
-        """A jump of the stamps until now is no fault: a reset may set the time back."""
+        """Accepts a jump of the stamps so far: a reset may set the time back."""
         self._jumped = ""
 
     def age(self) -> float:
@@ -65,7 +66,7 @@ class NewestSamples:
         return max(ages)
 
     def require_all(self) -> None:
-        """A FaultError where a topic has no message yet, and once after the stamps have jumped back."""
+        """A FaultError if a topic has no message yet, and once after the stamps have jumped back."""
         missing = [topic for topic in self._topics if topic not in self.by_topic]
         if missing:
             which = "" if len(self._topics) == 1 else f" on {', '.join(missing)}"
@@ -76,7 +77,7 @@ class NewestSamples:
             raise FaultError(f"time: {jumped}")
 
     def require_fresh(self) -> None:
-        """A FaultError where a message is too old, or its age cannot be known."""
+        """A FaultError if a message is too old, or its age cannot be determined."""
         age, most = self.age(), self._max_age
         if not age <= most:
             raise FaultError(f"old: the state is {age:.3f} s old, at most {most:g} s are allowed")
@@ -86,6 +87,6 @@ class NewestSamples:
             raise FaultError(f"bad: the stamp is {ahead:.3f} s ahead of this clock, at most {most:g} s are allowed")
 
     def _stamps(self) -> list[float]:
-        """Those of messages that have one; joints always do."""
+        """The stamps of messages that have one; joints always do."""
         samples = self.by_topic.values()
         return [sample.stamp for sample in samples if isinstance(sample, JointSample) or sample.stamp != 0.0]

@@ -22,28 +22,28 @@ from policyforest.ros.transport import Sample, Transport
 
 # Without states nothing else wakes the node: it checks this many times within the largest age of a state.
 LOOKS = 4
-# Seconds for which Python leaves one thread alone while others wait. With its own 5 ms, the thread of the recording
-# would hold up for as long the one that has just received a state.
+# Seconds for which Python leaves one thread alone while others wait. With the default of 5 ms, the thread of the
+# recording would delay for that long the one that has just received a state.
 TURN = 1e-4
 
 
 class DecisionLog(Protocol):
-    """Where decisions go."""
+    """The interface of a log of decisions."""
 
     def decision(self, decision: Decision) -> None: ...
 
 
 @dataclass
 class NodeReport:
-    """What a node has done."""
+    """Counts and times of the decisions of a node."""
 
     decisions: int = 0
     safe: int = 0
-    """Decisions for the safe action"""
+    """The number of decisions for the safe action"""
     late: int = 0
     """Ticks of a fixed rate that were missed"""
     seconds: deque[float] = field(default_factory=lambda: deque(maxlen=10_000))
-    """From the arrival of a state to its action, the latest ones"""
+    """The latest times in seconds from the arrival of a state to its action"""
 
     def as_dict(self) -> dict[str, Any]:
         times = np.array(self.seconds) if self.seconds else np.zeros(1)
@@ -59,9 +59,9 @@ class NodeReport:
 class Node:
     """Runs a policy on a robot until it is stopped; the last thing that it publishes is the safe action.
 
-    On each state: the thread that brings a message also decides and publishes, so nothing waits for anybody. Another
-    looks whether states still come, and publishes the safe action while they do not. A lifecycle node that is
-    deactivated publishes the safe action once, and then nothing.
+    If it acts on each state, the thread that receives a message also decides and publishes, so no thread waits for
+    another. A second thread checks whether states still arrive, and publishes the safe action while they do not. A
+    lifecycle node that is deactivated publishes the safe action once, and then nothing.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""rclpy and the messages of a sourced ROS 2, or why they cannot be had."""
+"""rclpy and the messages of a sourced ROS 2, or the reason why they cannot be imported."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def rclpy_modules() -> SimpleNamespace:
 
 
 def missing_rclpy(error: ImportError) -> str:
-    """Why there is no rclpy, and what to do."""
+    """The reason why there is no rclpy, and a remedy."""
     own = f"{sys.version_info.major}.{sys.version_info.minor}"
     folders = [Path(folder) for folder in sys.path]
     for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep):
@@ -67,7 +67,7 @@ def message_class(type_name: str, folder: str = "msg") -> Any:
 
 
 def lifecycle_node(ros: SimpleNamespace, set_active: Callable[[bool], None]) -> Any:
-    """A class of lifecycle nodes that tell when they are activated and deactivated."""
+    """A class of lifecycle nodes that report when they are activated and deactivated."""
     success = ros.lifecycle.TransitionCallbackReturn.SUCCESS
 
     class LifecycleNode(ros.lifecycle.LifecycleNode):  # type: ignore[misc,name-defined]

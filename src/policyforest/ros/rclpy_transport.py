@@ -19,11 +19,11 @@ from policyforest.ros.rclpy_modules import lifecycle_node, message_class, rclpy_
 from policyforest.ros.transport import MessageKind, Qos, TopicEnd, TopicEnds, whole_topic
 
 WAKE = 0.2
-"""Seconds after which the thread of the callbacks looks whether it is to end"""
+"""Seconds after which the thread of the callbacks checks whether it must end"""
 POLL = 0.01
 SERVICES = ("std_srvs/srv/Trigger", "std_srvs/srv/Empty")
 NO_NODE = ("", "_NODE_NAME_UNKNOWN_", "_CREATED_BY_BARE_DDS_APP_")
-"""What rclpy calls the node of an end that belongs to none"""
+"""The name that rclpy gives to the node of an end without a node"""
 
 
 class RclpyTransport:
@@ -48,7 +48,7 @@ class RclpyTransport:
             ros.rclpy.init(args=list(arguments), context=self._context, signal_handler_options=no_handlers)
             made = lifecycle_node(ros, self._set_active) if lifecycle else ros.node.Node
             self.node = made(node, context=self._context)
-        except Exception as error:  # rclpy has errors of its own for each thing that can be wrong in --ros-args
+        except Exception as error:  # rclpy has a separate error for each mistake in --ros-args
             raise ValueError(f"--ros-args: cannot start a node with {list(arguments)} ({error})") from error
         for name, value in (parameters or {}).items():
             self.parameter(name, value)
@@ -66,7 +66,7 @@ class RclpyTransport:
         def received(message: Any) -> None:
             try:
                 callback(read(message))
-            except Exception:  # one message must not make this process deaf to the next; rospy does the same
+            except Exception:  # after an error in one message, the next must still be read; rospy does the same
                 logging.getLogger(__name__).exception("a message of %s has failed", topic)
 
         qos = self._profile(self._wanted(topic).for_reading())
@@ -86,7 +86,7 @@ class RclpyTransport:
             try:
                 callback()
                 response.success = True
-            except Exception as error:  # told to whoever has called
+            except Exception as error:  # reported to the caller of the service
                 response.success, response.message = False, str(error)
             return response
 
@@ -126,7 +126,7 @@ class RclpyTransport:
         """A parameter of the node, from the command line or a launch file."""
         try:
             return str(self.node.declare_parameter(name, default).value)
-        except Exception as error:  # rclpy has errors of its own, as for a number in place of text
+        except Exception as error:  # rclpy has its own errors, for instance for a number instead of text
             raise ValueError(f"--ros-args: parameter {name} must be text ({error})") from error
 
     def close(self) -> None:
@@ -140,7 +140,7 @@ class RclpyTransport:
         while not self._ended.is_set() and self._context.ok():
             try:
                 self._executor.spin_once(timeout_sec=WAKE)
-            except Exception:  # a callback of rclpy's own; those of ours do not raise
+            except Exception:  # a callback of rclpy itself; ours do not raise
                 if not self._ended.is_set():
                     logging.getLogger(__name__).exception("a callback of the node has failed")
 

@@ -17,7 +17,7 @@ EXAMPLES: dict[str, Any] = {
     "std_msgs/msg/String": "",
     FLOAT: 0.0,
 }
-"""A value of each type that has a form of its own here"""
+"""An example value of each type that has its own form here"""
 
 
 def recorded_message(store: Any, type_name: str, value: Any) -> Any:
@@ -75,7 +75,7 @@ def _copied(store: Any, kind: Any, value: Any) -> Any:
     made, fields = store.types[kind[1]], store.fielddefs[kind[1]][1]
     if kind[1] in TIMES and hasattr(value, "nsecs"):
         return made(sec=value.secs, nanosec=value.nsecs)
-    # ROS 2 has dropped the counter of the headers, and a bag of either kind may be asked for.
+    # ROS 2 has dropped the counter of the headers, and either kind of bag may be requested.
     return made(**{name: _copied(store, field, getattr(value, name, 0)) for name, field in fields})
 
 

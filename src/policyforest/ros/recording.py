@@ -1,7 +1,7 @@
 """Every decision in a file: a ROS 1 bag (``.bag``) or MCAP (``.mcap``), and back to Transitions.
 
-What belongs to one decision has one time stamp; reward and end of a step are stamped a moment before the state that
-it has led to, so that they lie within the step for any reader of logs.
+All messages of one decision have the same time stamp. The reward and the end of a step are stamped a moment before the
+state that it led to, so that they lie within the step for any reader of logs.
 
 | topic | type | what |
 |---|---|---|
@@ -10,14 +10,14 @@ it has led to, so that they lie within the step for any reader of logs.
 | ``/policyforest/state`` | std_msgs/Float64MultiArray | the state; missing where there was none |
 | ``/policyforest/action`` | std_msgs/Float64MultiArray | the action; missing after an episode's last state |
 | ``/policyforest/episode`` | std_msgs/Int64 | its number; a fault or a terminal state ends an episode |
-| ``/policyforest/reward`` | std_msgs/Float64 | of the step that has led here, if the configuration has a formula |
-| ``/policyforest/terminal`` | std_msgs/Bool | whether the step that has led here was the last |
+| ``/policyforest/reward`` | std_msgs/Float64 | of the step that led here, if the configuration has a formula |
+| ``/policyforest/terminal`` | std_msgs/Bool | whether the step that led here was the last |
 | ``/policyforest/fault`` | std_msgs/String | why the action is the safe one |
 | ``/policyforest/problem`` | std_msgs/String | once: names, limits and angles, as JSON |
 
-A thread writes, so that the disk never keeps the robot waiting. Until it is closed the file ends in ``.active``.
-Nothing here ever stops a robot: a step whose reward is no number is no sample, a message that the format cannot hold is
-left out, a disk that is full ends the recording, and each is told once.
+A separate thread writes, so that the robot never waits for the disk. Until it is closed, the name of the file ends in
+``.active``. No error here stops a robot: a step whose reward is not a number is not a sample, a message that the format
+cannot hold is left out, and a full disk ends the recording; each of these is reported once.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ TYPES = {
     "problem": "std_msgs/msg/String",
 }
 Message = tuple[str, Any]
-# Nanoseconds. Readers keep times as seconds since 1970 in floating point, which tells 0.24 microseconds apart.
+# Nanoseconds. Readers keep times as seconds since 1970 in floating point, with a resolution of 0.24 microseconds.
 LEAD, LEAST_STEP = 1_000, 10_000
 
 
@@ -97,13 +97,13 @@ class Recording:
             return
         limits = zip(decision.state, self._config.state_limits, strict=True)
         if self._last is None and any(not low <= x <= high for x, (low, high) in limits):
-            self._put(messages)  # beyond its limits the robot is acted on, but no episode begins there
+            self._put(messages)  # beyond the limits the robot is still controlled, but no episode begins there
             return
         self._put([*messages, *self._here(decision.state), *ending, (f"{TOPIC_PREFIX}/action", decision.action)])
         self._last = decision.state, decision.action
 
     def end_episode(self, last_state: Floats | None = None, reward: float = 0.0, terminal: bool = False) -> None:
-        """The next decision begins another episode. `last_state`: where the last step has led, if it was seen."""
+        """The next decision begins another episode. `last_state`: the state after the last step, if it was seen."""
         if self._last is None:
             return
         if last_state is not None:
@@ -112,14 +112,14 @@ class Recording:
         self.episode += 1
 
     def close(self) -> None:
-        """Writes what is left, and gives the file its name."""
+        """Writes the remaining messages, and gives the file its final name."""
         if self._thread.is_alive():
             self._waiting.put(None)
             self._thread.join()
         self._file.close()
 
     def _judged(self, state: Floats) -> tuple[list[Message], bool]:
-        """What the step that has led here was worth, and whether it was the last."""
+        """The reward of the step that led here, and whether it was the last one."""
         if self._last is None or self._judge is None:
             return [], False
         try:
@@ -134,7 +134,7 @@ class Recording:
         return [(f"{TOPIC_PREFIX}/state", state), (f"{TOPIC_PREFIX}/episode", self.episode)]
 
     def _tell(self, what: str, line: str) -> None:
-        """Warns, the first time that something of its kind has happened."""
+        """Warns of a problem the first time that one of its kind occurs."""
         if what not in self._told:
             self._told.add(what)
             self._warn(line)
@@ -149,7 +149,7 @@ class Recording:
         while (item := self._waiting.get()) is not None:
             try:
                 self._file.write(*item)
-            except Exception as error:  # a full disk, or whatever else: nothing more is kept in memory for it
+            except Exception as error:  # a full disk or any other error: nothing more is kept in memory
                 self._ended = True
                 self._tell("end", f"recording has ended, {self.path} cannot be written ({error})")
                 return
@@ -160,7 +160,7 @@ def _ending(reward: float, terminal: bool) -> list[Message]:
 
 
 def problem_settings(config: RobotConfig) -> dict[str, Any]:
-    """What a reader must know to make Transitions of a recording."""
+    """The metadata that a reader needs to make Transitions from a recording."""
     return {
         "format": RECORDING_FORMAT,
         "version": 1,
@@ -202,7 +202,7 @@ class _BagFile:
         self._types = {topic: kind for topic, kind in types.items() if kind in self._store.types}
         add = self._writer.add_connection
         self._topics = {topic: add(topic, kind, typestore=self._store) for topic, kind in self._types.items()}
-        # rosbags compiles a type when it is first used; later that would hold up the robot for a tenth of a second.
+        # rosbags compiles a type when it is first used; doing so later would delay the robot by a tenth of a second.
         for kind, value in (EXAMPLES | {kind: None for kind in self._types.values() if kind not in EXAMPLES}).items():
             self._raw(kind, value)
 

@@ -1,4 +1,4 @@
-"""A recording of a node or of an agent, back as Transitions, to the bit."""
+"""Reads the recording of a node or an agent as Transitions, bit for bit."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RewardFunction = Callable[[Floats, Floats, Floats], tuple[float, bool]]
 def read_recording(path: str | os.PathLike[str], reward: RewardFunction | None = None) -> Transitions:
     """The samples of a file that ``policyforest ros run --record`` or ``ros explore --record`` has written.
 
-    A step over which a fault has come, and the last one of an episode whose end was not seen, are no samples.
+    A step that a fault has interrupted, and the last step of an episode whose end was not seen, are not samples.
 
     Args:
         reward: For recordings without rewards (the configuration had no formula), or to learn another task from them.
@@ -37,7 +37,7 @@ def read_recording(path: str | os.PathLike[str], reward: RewardFunction | None =
         if isinstance(reward, Judge):
             _require_names(problem, reward)
         return _transitions(problem, moments, reward)
-    except (LookupError, TypeError, ValueError) as error:  # whoever wrote it may have meant harm
+    except (LookupError, TypeError, ValueError) as error:  # the file may come from an untrusted source
         what = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else error
         raise ValueError(f"{file}: {what}") from error
 

@@ -1,4 +1,4 @@
-"""What a step was worth, by the formulas of a configuration."""
+"""The reward and the end of a step, by the formulas of a configuration."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from policyforest.ros.config import EpisodeSettings, RobotConfig
 class Judge:
     """Reward and end of a step: (state, action, next state) → (reward, whether it is terminal).
 
-    A state outside of its limits is terminal too."""
+    A state outside of its limits is also terminal."""
 
     def __init__(self, config: RobotConfig, episode: EpisodeSettings) -> None:
         self._episode = episode
@@ -32,7 +32,7 @@ class Judge:
 
 
 def known_formulas(config: RobotConfig, episode: EpisodeSettings) -> dict[str, str]:
-    """Reward and end of a step as formulas over s0, a0 and next_s0, for an agent that can use what is known."""
+    """Reward and end of a step as formulas over s0, a0 and next_s0, for an agent that can use them."""
     names = {d.name: f"s{i}" for i, d in enumerate(config.state)}
     names |= {NEXT + name: NEXT + place for name, place in names.items()}
     names |= {a.name: f"a{j}" for j, a in enumerate(config.action)}

@@ -14,7 +14,7 @@ from policyforest.ros.robot_exploration import require_episodes, robot_problem
 
 
 def robot_agent(name: str, config: RobotConfig, run_dir: Path, seed: int, n_jobs: int) -> ExploringAgent:
-    """The agent of a run directory, which must be of the same robot and settings; a new one where there is none.
+    """The agent of a run directory, which must be of the same robot and settings; a new one if there is none.
 
     The agent "plan" knows reward and ends by the formulas of the configuration, and its optimism needs no largest
     reward. Runs of it that were begun without the formulas are resumed without them."""

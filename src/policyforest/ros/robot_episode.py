@@ -1,4 +1,4 @@
-"""A robot as something to learn on: bring it back, see it, act, wait, see what came of it."""
+"""A robot to learn on: bring it back, observe it, act, wait, and observe the result."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class RobotLostError(ConnectionError):
 class Robot:
     """The robot of a configuration, one control step at a time.
 
-    On each state, or in lock-step: a step ends with the first state after its action. At a fixed rate: it ends a period
-    after the action, with the newest state."""
+    If it acts on each state, or in lock-step, a step ends with the first state after its action. At a fixed rate, it
+    ends one period after the action, with the newest state."""
 
     def __init__(self, config: RobotConfig, episode: EpisodeSettings, transport: Transport) -> None:
         require_fields(config, transport)
@@ -51,7 +51,7 @@ class Robot:
         return self._newest
 
     def wait_until_heard(self, timeout: float) -> None:
-        """Waits until the robot listens to its actions, since what is published before is lost."""
+        """Waits until the robot listens to its actions, because earlier messages are lost."""
         end = time.monotonic() + timeout
         publishers = [*self._commands.publishers, *([] if self._reset is None else [self._reset])]
         while any(publisher.listeners() == 0 for publisher in publishers):
@@ -62,7 +62,7 @@ class Robot:
             time.sleep(0.02)
 
     def wait_until_active(self) -> None:
-        """Waits for whoever activates a lifecycle node, however long that takes."""
+        """Waits until a lifecycle node is activated, however long that takes."""
         self._active.wait()
 
     def bring_back(self) -> Floats:
@@ -75,7 +75,7 @@ class Robot:
             self._reset.send(self._episode.reset_values)
         if not self._episode.lock_step:
             time.sleep(self._episode.settle)
-            before = self._count  # what was on its way is of before the reset
+            before = self._count  # messages on their way are from before the reset
         self._wait_for(before, self._episode.reset_timeout)
         with self._news:
             self._newest.accept_jump()
@@ -108,7 +108,7 @@ class Robot:
         return self.state()
 
     def begin(self) -> None:
-        """The control steps of an episode are counted from here."""
+        """Begins to count the control steps of an episode."""
         self._due = time.monotonic()
 
     def send(self, action: Floats, stamp: float | None = None) -> bool:

@@ -1,6 +1,6 @@
 """Learning on the robot: an agent explores through the robot's topics, and plans while the robot is brought back.
 
-Everything that was learned is in the run directory: a run that was killed, or whose robot was lost, resumes and
+Everything that was learned is in the run directory: a run that was killed, or whose robot was lost, can be resumed and
 plays the unfinished episode again.
 """
 
@@ -25,7 +25,7 @@ from policyforest.ros.transport import Transport
 
 
 def robot_problem(config: RobotConfig) -> Problem:
-    """What an agent must know of the robot of a configuration. States outside of their limits are terminal, so the
+    """The problem of an agent on the robot of a configuration. States outside of their limits are terminal, so the
     observations are unbounded."""
     n_state = len(config.state)
     observations = Box(-np.inf, np.inf, (n_state,), np.float64)
@@ -63,7 +63,7 @@ class RobotExploration:
         self._recording, self._warn, self._patience = recording, warn, patience
 
     def learn(self, episodes: int, callback: EpisodeCallback | None = None) -> None:
-        """Explores until the run has so many episodes in all; the callback may end it by returning False."""
+        """Explores until the run has this many episodes in total; the callback may end it by returning False."""
         whole_number("episodes", episodes, at_least=1)
         agent, failures = self._agent, 0
         network = NetworkWatch(self._config, self._transport, self._warn)
@@ -100,7 +100,7 @@ class RobotExploration:
         state = robot.bring_back()
         agent.wait()
         if agent.n_episodes and not self._episode.lock_step:
-            state = robot.state()  # planning may have taken longer than the way back
+            state = robot.state()  # planning may have taken longer than bringing the robot back
         agent.begin_episode()
         robot.begin()
         terminal, reward = False, 0.0
@@ -125,7 +125,7 @@ class RobotExploration:
             self._recording.decision(Decision(time.monotonic(), action, state, "", newest.first, newest.others, stamp))
 
     def _abandon(self) -> None:
-        """Nothing is learned from half an episode, and the robot is left in safety."""
+        """Forgets the unfinished episode, and leaves the robot with its safe action."""
         self._agent.abandon_episode()
         self._robot.rest()
         if self._recording is not None:

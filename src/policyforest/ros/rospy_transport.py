@@ -1,11 +1,11 @@
 """ROS 1, by `rospy` from Debian's packages.
 
 Data goes from process to process, so a lost master does not stop it. But no process can join any more, and a robot
-without a master is usually being shut down. A thread therefore asks the master twice a second whether it is there. When
-one is back (the same or a new one), all topics and services are announced to it again; rospy itself does so only once.
-What is still connected stays connected.
+without a master is usually being shut down. A thread therefore checks twice a second whether the master answers. When a
+master is back (the same or a new one), all topics and services are announced to it again; rospy itself does so only
+once. Existing connections remain.
 
-rospy allows one node a process: all transports of a process share it.
+rospy allows one node per process, so all transports of a process share it.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class RospyTransport:
         def answer(request: Any) -> Any:
             try:
                 callback()
-            except Exception as error:  # told to whoever has called
+            except Exception as error:  # reported to the caller of the service
                 return self._ros.trigger._response_class(success=False, message=str(error))
             return self._ros.trigger._response_class(success=True, message="")
 
@@ -89,7 +89,7 @@ class RospyTransport:
         return self._node.connected
 
     def now(self) -> float:
-        """Simulated time where the parameter /use_sim_time asks for it."""
+        """The time; simulated time if the parameter /use_sim_time is true."""
         return float(self._ros.rospy.get_time())
 
     def ends(self, topic: str) -> TopicEnds:
@@ -119,7 +119,7 @@ class _RospyPublisher:
 
 
 class _Service:
-    """A service under the same verb as a topic."""
+    """A service that is closed by `unregister`, as a topic is."""
 
     def __init__(self, service: Any) -> None:
         self._service = service
@@ -129,7 +129,7 @@ class _Service:
 
 
 class _Node:
-    """This process in the network, and a thread that watches the master."""
+    """This process as a node, and a thread that watches the master."""
 
     def __init__(self, ros: SimpleNamespace) -> None:
         self._ros = ros
@@ -142,11 +142,11 @@ class _Node:
     def _ask(self) -> int | None:
         try:
             return int(self._master.getPid(self._ros.rospy.get_name())[2])  # type: ignore[index,arg-type]
-        except Exception:  # whatever it is, the master does not answer
+        except Exception:  # any error means that the master does not answer
             return None
 
     def ends(self, topic: str) -> TopicEnds:
-        """Who publishes and who listens, as the master knows them."""
+        """The publishers and subscribers that the master knows."""
         name = self._ros.rospy.get_name()
         master: Any = xml_rpc.ServerProxy(self.uri, transport=ImpatientTransport())
         types = dict(master.getTopicTypes(name)[2])
@@ -162,7 +162,7 @@ class _Node:
             if pid is not None and (pid != self._pid or not self.connected):
                 try:
                     self._announce()
-                except Exception:  # it has gone again: once more at the next beat
+                except Exception:  # it has gone again: try once more at the next beat
                     pid = None
             self._pid, self.connected = pid or self._pid, pid is not None
 
@@ -195,13 +195,13 @@ _joining = threading.Lock()
 
 
 def _join_network(ros: SimpleNamespace, name: str) -> _Node:
-    """Makes this process a node, or gives the one that it is already."""
+    """Makes this process a node, or returns its existing node."""
     with _joining:
         if _joined:
             return _joined[0][1]
         uri, end = ros.rosgraph.get_master_uri(), time.monotonic() + WAIT
         while not ros.rosgraph.is_master_online() and time.monotonic() < end:
-            time.sleep(0.1)  # whoever starts everything at once starts us before the master is ready
+            time.sleep(0.1)  # if everything is started at once, this process may start before the master is ready
         if not ros.rosgraph.is_master_online():
             raise ConnectionError(f"ROS_MASTER_URI: there is no master at {uri}; start `roscore`")
         ros.rospy.init_node(name, anonymous=True, disable_signals=True, disable_rosout=True)
@@ -210,14 +210,14 @@ def _join_network(ros: SimpleNamespace, name: str) -> _Node:
 
 
 def _rospy() -> SimpleNamespace:
-    """rospy and its messages; from Debian's folder where this Python does not have them by itself."""
+    """rospy and its messages; from Debian's folder if this Python does not have them."""
     try:
         import_module("rospy")
     except ImportError as error:
         if not (DEBIAN / "rospy").is_dir():
             packages = "python3-rospy python3-std-msgs python3-sensor-msgs python3-std-srvs"
             raise ImportError(f"rospy is not installed; run `apt-get install {packages}`") from error
-        # At the end: whatever this environment has itself is found first.
+        # At the end, so that modules of this environment are found first.
         sys.path.append(str(DEBIAN))
     services = import_module("std_srvs.srv")
     os.environ.setdefault("ROS_IP", "127.0.0.1")
@@ -230,7 +230,7 @@ def _rospy() -> SimpleNamespace:
 
 
 def message_class(type_name: str) -> Any:
-    """The class of a message, from whatever package has it."""
+    """The class of a message, from the package that has it."""
     package, _, name = full_type(type_name).split("/")
     try:
         found = getattr(import_module(f"{package}.msg"), name, None)

@@ -1,7 +1,8 @@
-"""The swing-up as a robot: a process of its own that publishes its joint and takes torques over the same topics.
+"""The swing-up as a robot: a separate process that publishes its joint and takes torques over the same topics.
 
-For tests, for the tutorial, and to try a configuration before the real thing. In real time it publishes at a fixed rate
-and holds the last torque; in lock-step it stands still until a torque arrives, moves on by a step, and publishes.
+For tests, for the tutorial, and to try a configuration before using it on the real robot. In real time it publishes at
+a fixed rate and holds the last torque; in lock-step it stands still until a torque arrives, moves on by a step, and
+publishes.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ CONTROL_STEP = 0.1
 
 @dataclass(frozen=True)
 class Topics:
-    """Where the simulated robot is found; the defaults are those of the Gazebo plugin and of the original work."""
+    """The topics of the simulated robot; the defaults are those of the Gazebo plugin and of the original work."""
 
     joint_states: str = "/pendulum/joint_states"
     command: str = "/pendulum/pivot_controller/command"

@@ -1,4 +1,4 @@
-"""The state that a configuration makes of the newest messages, or the reason why they make none."""
+"""The state of a configuration from the newest messages, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class FaultError(Exception):
 
 def require_fields(config: RobotConfig, transport: Transport) -> None:
     """Refuses a path that the messages of its topic do not have. The standard messages were checked when the
-    configuration was read; those of other packages only the transport knows."""
+    configuration was read; only the transport knows those of other packages."""
     for i, dimension in enumerate(config.state):
         if dimension.joint is None:
             kind = config.sources[config.topic_of(dimension)]
@@ -38,11 +38,11 @@ class StateReader:
         self._lengths: dict[tuple[str, str], int] = {}
 
     def forget(self) -> None:
-        """Arrays may have another length from here."""
+        """From here on, arrays may have another length."""
         self._lengths.clear()
 
     def __call__(self, newest: Mapping[str, Sample]) -> Floats:
-        """The state; a FaultError where a joint or a field is missing or a number is not finite."""
+        """The state; a FaultError if a joint or a field is missing or a number is not finite."""
         state = np.empty(len(self._dimensions))
         for i, (dimension, topic, path) in enumerate(self._dimensions):
             sample = newest[topic]
@@ -53,7 +53,7 @@ class StateReader:
                 raise FaultError(f"{dimension.source} is {raw}")
             try:
                 state[i] = dimension.value(raw)
-            except OverflowError:  # no angle is left of a number that large
+            except OverflowError:  # a number that large no longer determines an angle
                 state[i] = math.inf
             if not math.isfinite(state[i]):
                 raise FaultError(f"{dimension.source} is {raw}, too large to be scaled")

@@ -1,4 +1,4 @@
-"""What the rest of this package knows of a robot's network: topics that carry messages, and a few calls.
+"""The interface to a robot's network for the rest of this package: topics that carry messages, and a few calls.
 
 ROS 1, ROS 2 and DDS (the wire of ROS 2) implement it; a test can too, in a dozen lines.
 """
@@ -18,7 +18,7 @@ TransportName = Literal["ros1", "dds", "ros2"]
 Reliability = Literal["reliable", "best_effort"]
 Durability = Literal["volatile", "transient_local"]
 READ_DEPTH = 100
-"""Messages that may wait for a callback: a second at 100 Hz, which a busy machine can well stand still for"""
+"""Messages that may wait for a callback: one second at 100 Hz, because a busy machine may stop for that long"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class JointSample:
     velocity: Sequence[float] = ()
     effort: Sequence[float] = ()
     stamp: float = 0.0
-    """Seconds, as the robot has written them into the header"""
+    """The stamp in seconds that the robot has written into the header"""
     arrived: float = field(default_factory=time.monotonic)
     """Seconds of this process's monotonic clock"""
 
@@ -42,7 +42,7 @@ class JointSample:
 
 @dataclass(frozen=True, slots=True)
 class MessageSample:
-    """A message of any other type, as the transport has it: its fields are attributes."""
+    """A message of any other type, as an object of the transport: its fields are attributes."""
 
     message: Any
     stamp: float = 0.0
@@ -68,19 +68,19 @@ class Content:
 
 @dataclass(frozen=True)
 class Qos:
-    """How a topic is carried; None is the default of the end that is opened. ROS 1 has nothing of the kind."""
+    """The quality of service of a topic; None is the default of the end that is opened. ROS 1 has none."""
 
     reliability: Reliability | None = None
     durability: Durability | None = None
     depth: int | None = None
 
     def for_reading(self) -> Qos:
-        """With the defaults of sensor data: whatever a publisher offers is taken."""
+        """With the defaults of sensor data, which accept whatever a publisher offers."""
         return Qos(self.reliability or "best_effort", self.durability or "volatile", self.depth or READ_DEPTH)
 
     def for_publishing(self, keep: int, latch: bool) -> Qos:
-        """Reliable, so that everyone can listen. What is kept for latecomers is the newest message alone: a robot that
-        comes late must not repeat a hundred old commands."""
+        """Reliable, so that every subscriber can listen. Only the newest message is kept for late subscribers: a robot
+        that connects late must not repeat a hundred old commands."""
         durability = self.durability or ("transient_local" if latch else "volatile")
         kept = 1 if self.durability == "transient_local" else keep
         return Qos(self.reliability or "reliable", durability, self.depth or kept)
@@ -88,14 +88,14 @@ class Qos:
 
 @dataclass(frozen=True)
 class TopicEnd:
-    """Somebody who publishes a topic or listens to it."""
+    """A publisher or a subscriber of a topic."""
 
     node: str
     type: str = ""
     reliability: Reliability | None = None
     durability: Durability | None = None
     own: bool = False
-    """Whether it is this process"""
+    """Whether it belongs to this process"""
 
 
 @dataclass(frozen=True)
@@ -109,16 +109,16 @@ class TopicEnds:
 
 
 class Publisher(Protocol):
-    """One end of a topic."""
+    """The publishing end of a topic."""
 
     def send(self, value: Any) -> None:
-        """Publishes a value of the topic's kind; never waits for those who listen."""
+        """Publishes a value of the topic's kind; never waits for the subscribers."""
 
     def check(self, value: Any) -> None:
         """Refuses a value that a message of the topic's type cannot hold, and publishes nothing."""
 
     def listeners(self) -> int:
-        """How many are connected."""
+        """The number of connected subscribers."""
 
 
 class Transport(Protocol):
@@ -128,8 +128,8 @@ class Transport(Protocol):
         """Calls back for every message, from a thread of the transport."""
 
     def publisher(self, topic: str, kind: MessageKind, *, keep: int = 1, latch: bool = False) -> Publisher:
-        """A topic to publish on; at most `keep` messages wait, the oldest gives way. `latch`: whoever comes late gets
-        the last message."""
+        """A topic to publish on; at most `keep` messages wait, and the oldest are dropped. `latch`: late subscribers
+        get the last message."""
 
     def empty(self, kind: MessageKind) -> Any:
         """A message of a kind without content, whose fields can be looked at."""
@@ -141,20 +141,20 @@ class Transport(Protocol):
         """Calls such a service and waits for its end; a TimeoutError or a ConnectionError if there is none."""
 
     def connected(self) -> bool:
-        """Whether the network is whole; never waits."""
+        """Whether the network works, for ROS 1 whether the master answers; never waits."""
 
     def now(self) -> float:
         """Seconds of the clock that the robot's stamps are compared with; simulated time where there is one."""
 
     def ends(self, topic: str) -> TopicEnds:
-        """Who publishes and who listens; may wait for a moment."""
+        """The publishers and subscribers; may wait for a moment."""
 
     def on_activity(self, callback: Callable[[bool], None]) -> bool:
         """Calls back when a lifecycle node is activated or deactivated. Returns whether it is active now; a node
         without a life cycle always is."""
 
     def close(self) -> None:
-        """Ends all of it."""
+        """Closes the connection and everything that was opened on it."""
 
 
 def seconds_and_nanoseconds(seconds: float) -> tuple[int, int]:
@@ -164,7 +164,7 @@ def seconds_and_nanoseconds(seconds: float) -> tuple[int, int]:
 
 
 def whole_topic(topic: str) -> str:
-    """A topic with its slash, as which it is compared with others."""
+    """A topic with its leading slash, for comparisons."""
     return "/" + topic.lstrip("/")
 
 
@@ -180,11 +180,11 @@ def open_transport(
     """A transport by its name in a configuration.
 
     Args:
-        node: What this process is called there.
-        qos: By whole topic, where it is not the default; not for ROS 1.
+        node: The name of this process on the network.
+        qos: Quality of service by whole topic, if it is not the default; not for ROS 1.
         arguments: ``--ros-args`` of ROS 2 and what follows.
         lifecycle: Whether to be a lifecycle node of ROS 2.
-        parameters: What a node of ROS 2 shows to whoever asks for its parameters.
+        parameters: The parameters that a node of ROS 2 shows.
     """
     if name == "ros1":
         from policyforest.ros.rospy_transport import RospyTransport

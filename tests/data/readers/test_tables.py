@@ -69,7 +69,7 @@ def test_malformed_rows_fail_with_their_lines_or_are_left_out_and_counted(tmp_pa
     bad = [*good[:3], "0,0.3,oops,0,1,0,0", *good[4:6], "0,0.6,6,0", good[7]]
     path = write(tmp_path / "log.csv", *bad)
     with pytest.raises(
-        ValueError, match=r"2 rows are malformed.*line 5: x: 'oops'.*line 8: has 4 fields in place of 7"
+        ValueError, match=r"2 rows are malformed.*line 5: x: 'oops'.*line 8: has 4 fields instead of 7"
     ):
         read(path)
     log = read(path, on_error="skip")

@@ -1,7 +1,7 @@
-"""Angles: a whole turn more changes neither where the system goes nor, where it can matter, what the policy does.
+"""Angles: adding a whole turn changes neither the next state nor, where it can matter, the action of the policy.
 
-Cells of an angle stand for all of its turns. That is right only for a system that does the same after a whole turn,
-which is tried at points of the cells, and for a policy that does, unless no state leaves the turn that it reads.
+Cells of an angle represent all of its turns. That is valid only if the system behaves the same after a whole turn,
+which is tried at points of the cells. The policy must also do so, unless no state leaves the turn that it reads.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from policyforest.certification.checker.rejection import require
 from policyforest.policy.policy import Policy
 
 POINTS = 64
-# A turn more may change a state by this part of its box: what the roundings of some hundred steps can.
+# Adding a turn may change a state by this part of its box, as the roundings of some hundred steps can.
 NEARLY = 1e-6
 Turns = Mapping[int, tuple[float, float]]
 Forms = list[AffineForm]
@@ -28,7 +28,7 @@ Forms = list[AffineForm]
 @dataclass(frozen=True, eq=False)
 class TurnedLoop:
     """A loop some of whose states are angles: `step` maps states, actions and disturbances to the states after them,
-    `read` the states to what the policy reads, or is None where that is the states."""
+    `read` maps the states to the inputs of the policy, and is None if these are the states."""
 
     arrays: Mapping[str, Array]
     policy: Policy
@@ -38,7 +38,7 @@ class TurnedLoop:
     read: Callable[[Forms], Forms] | None
 
     def require(self) -> None:
-        """Rejects what is not the same after a whole turn."""
+        """Rejects a loop that differs after a whole turn of an angle."""
         start = self.arrays["start"]
         for d, (begin, end) in self.turns.items():
             require(0 <= d < len(start) and math.isfinite(end - begin) and begin < end, "the turn of an angle is wrong")
@@ -89,7 +89,8 @@ def _forms(rows: Floats, pairs: int) -> Forms:
 
 
 def _nearly_same(before: Forms, after: Forms, turns: Turns, widths: Floats) -> bool:
-    """Whether numbers differ by nothing but rounding, angles by whole turns; without a bound nothing is asked."""
+    """Whether numbers differ only by rounding, and angles also by whole turns; numbers without a bound are not
+    compared."""
     for i, (x, y) in enumerate(zip(before, after, strict=True)):
         gap = y.c - x.c
         if i in turns:

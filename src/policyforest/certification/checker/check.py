@@ -1,4 +1,4 @@
-"""The check of a certificate: does each cell go where the file says, and do cells cover where they go?
+"""The check of a certificate: does each cell go where the file states, and do cells cover the successors?
 
 It needs the policy, the model and the file, and takes nothing from the search on trust:
 
@@ -39,7 +39,7 @@ from policyforest.certification.checker.successors import (
 from policyforest.certification.equations import Equations
 from policyforest.policy.policy import Policy
 
-# Cells that are bounded at once: more take more memory.
+# Cells that are bounded at a time; more would take more memory.
 BLOCK = 4096
 
 
@@ -61,7 +61,7 @@ def check_certificate(path: str | os.PathLike[str], policy: Any, model: Any = No
     Args:
         path: A ``.pfcert`` file.
         policy: The policy that runs.
-        model: `Equations`, or the `model` of a certificate, whose disturbances and held-out steps are compared too;
+        model: `Equations`, or the `model` of a certificate, whose disturbances and held-out steps are also compared;
             None: the model in the file.
     """
     if not (model is None or isinstance(model, Equations) or hasattr(model, "held_out_errors")):
@@ -94,7 +94,7 @@ class _Checked:
         return len(self.arrays["box"])
 
     def check(self) -> None:
-        """The questions about cells: where they lie, where they go, and what covers that."""
+        """Checks the cells: where they lie, where they go, and whether their successors are covered."""
         self._check_boxes()
         turns = self._turns()
         read = self._seen if self._sensors() else None
@@ -163,12 +163,12 @@ class _Checked:
         return low, high
 
     def _sensors(self) -> bool:
-        """Whether the policy reads something else than the states."""
+        """Whether the policy reads something other than the states."""
         told = self.content["model"]["equations"]
         return "model.circles" in self.arrays if told is None else bool(told.get("sensors"))
 
     def _read(self, states: list[AffineForm], low: Floats, high: Floats) -> tuple[list[AffineForm], Floats, Floats]:
-        """What the policy reads, with its lower and upper sides."""
+        """The inputs of the policy, with their lower and upper sides."""
         if not self._sensors():
             return states, low, high
         read = self._seen(states)

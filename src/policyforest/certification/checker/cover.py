@@ -1,4 +1,5 @@
-"""Whether cells cover boxes: planes that cut no cell divide both, until one cell is left that must hold its boxes."""
+"""Whether cells cover boxes: planes that cut no cell divide cells and boxes, until one cell is left, which must contain
+its boxes."""
 
 from __future__ import annotations
 
@@ -67,7 +68,7 @@ def disjoint(lo: Floats, hi: Floats) -> bool:
 
 
 def _plane(lo: Floats, hi: Floats) -> tuple[int, float] | None:
-    """A plane with cells on both sides that cuts none, as even as there is; None: there is none."""
+    """A plane that cuts no cell and has cells on both sides, as evenly as possible; None if there is none."""
     best: tuple[int, float] | None = None
     most = 0
     for d in range(lo.shape[1]):

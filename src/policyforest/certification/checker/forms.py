@@ -1,8 +1,8 @@
 """Numbers that depend on unknowns, for many cells at once: c + a_1 eps_1 + … + a_k eps_k + [-e, e], |eps_i| <= 1.
 
-Every result holds the exact one for all values of the unknowns: what is not linear and what rounding can change goes
-to e. Elementary functions of NumPy are taken to be right within 4 units in the last place. A number without a bound has
-e = infinity.
+Every result holds the exact one for all values of the unknowns: nonlinear parts and rounding errors are added to e.
+Elementary functions of NumPy are taken to be right within 4 units in the last place. A number without a bound has e =
+infinity.
 """
 
 from __future__ import annotations

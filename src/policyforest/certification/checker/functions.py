@@ -172,7 +172,7 @@ def _truth(yes: Truths, no: Truths, like: AffineForm) -> AffineForm:
 
 
 class FormulaBounds:
-    """Formulas over named forms; what two formulas share is bounded once."""
+    """Formulas over named forms; parts that two formulas share are bounded once."""
 
     def __init__(self, names: Mapping[str, AffineForm], like: AffineForm) -> None:
         self._names, self._like = names, like

@@ -1,4 +1,4 @@
-"""What a certificate is about: this policy, this model, disturbances of this size, and these held-out steps."""
+"""Whether a certificate is about this policy, this model, disturbances of this size, and these held-out steps."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def require_clause(clause: Mapping[str, Any] | None) -> None:
 def _at_least(within: int, steps: int, share: float) -> float:
     """The chance that so many of the steps, or more, are within a bound that holds this share."""
     if share == 0.0:
-        return 0.0  # says nothing, whatever was counted
+        return 0.0  # a share of 0 claims nothing
     if within == 0 or share == 1.0:
         return 1.0
     chosen = math.lgamma(steps + 1)

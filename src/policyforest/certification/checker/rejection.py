@@ -1,4 +1,4 @@
-"""How the checker rejects: one exception with the reason, and the question that raises it."""
+"""How the checker rejects: an exception with the reason, and the function that raises it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Any
 
 
 class RejectedError(Exception):
-    """A certificate does not prove what it says; the text is the reason."""
+    """A certificate does not prove its statement; the text is the reason."""
 
 
 def require(holds: Any, what: str) -> None:
-    """Rejects with a reason where something does not hold."""
+    """Rejects with a reason if a condition does not hold."""
     if not holds:
         raise RejectedError(what)

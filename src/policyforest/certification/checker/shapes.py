@@ -28,11 +28,13 @@ def require_shapes(content: Mapping[str, Any], arrays: Mapping[str, Array], poli
     for name, shape in (("box", (n, 2)), ("start", (n, 2)), ("error", (n,)), ("slack", (n,))):
         require(arrays[name].shape == shape, f"its {name} has the wrong shape")
     cells = arrays["cells"].shape
-    require(arrays["ranks"].ndim == 1 and cells == (len(arrays["ranks"]), 2 * n), "its cells do not fit")
-    require(arrays["successors"].shape == cells, "its successors do not fit")
+    require(arrays["ranks"].ndim == 1 and cells == (len(arrays["ranks"]), 2 * n), "its cells have the wrong shape")
+    require(arrays["successors"].shape == cells, "its successors have the wrong shape")
     require(cells[0] > 0, "it has no cells: nothing is proved")
     require(arrays["target"].shape in ((0, 2), (n, 2)), "its target has the wrong shape")
-    require(arrays["disturbance"].ndim == 2 and arrays["disturbance"].shape[1] == 2, "its disturbance does not fit")
+    require(
+        arrays["disturbance"].ndim == 2 and arrays["disturbance"].shape[1] == 2, "its disturbance has the wrong shape"
+    )
     for name in ("box", "start", "target", "disturbance"):
         require((arrays[name][:, 0] <= arrays[name][:, 1]).all(), f"a side of its {name} is wrong")
     require((arrays["error"] >= 0).all() and (arrays["slack"] >= 0).all(), "an error is negative")

@@ -26,7 +26,7 @@ SINGLE = 2.0**-24
 
 @dataclass(frozen=True, eq=False)
 class RunningPolicy:
-    """The policy as it runs: its forests, what they compare, and how their mean becomes an action."""
+    """The policy as it runs: its forests, their inputs, and how their mean becomes an action."""
 
     forests: tuple[Mapping[str, Any], ...]
     n_trees: tuple[int, ...]
@@ -84,7 +84,7 @@ class RunningPolicy:
     def _compared(
         self, states: list[AffineForm], lo: Floats, hi: Floats
     ) -> tuple[list[AffineForm], Floats, Floats, NDArray[np.bool_]]:
-        """What the forests compare: forms, boxes open below, and where no angle's seam is inside."""
+        """The inputs of the forests: forms, boxes open below, and whether no angle's seam is inside."""
         inputs, known = [], np.ones(len(lo), dtype=np.bool_)
         low, high = np.empty_like(lo), np.empty_like(hi)
         for d, state in enumerate(states):
@@ -96,7 +96,7 @@ class RunningPolicy:
                 q = self.whole.quantiser
                 first, scale = float(q.lo[d]), float(q.scale[d])
                 far = np.maximum(np.maximum(np.abs(a), np.abs(b)), abs(first))
-                # Outside of the box the cell is that of its side, and does not follow the state.
+                # Outside of the box the cell is the outermost one, and does not depend on the state.
                 if scale > 0.0:
                     last, slip = first + 65536.0 / scale, 2.0**-22 * far
                     x = choose((a >= first - slip) & (b <= last + slip), x, clipped(x, first, last))
@@ -107,7 +107,7 @@ class RunningPolicy:
         return inputs, low, high, known
 
     def _number(self, d: int, x: Floats) -> Floats:
-        """What is compared for a state number."""
+        """The number that is compared, for one state dimension."""
         if self.precision == "float64":
             return x
         if self.whole is None:
@@ -176,7 +176,7 @@ def step_of_equations(told: Mapping[str, Any], states: list[AffineForm], held: l
 
 
 def read_of_equations(told: Mapping[str, Any], states: list[AffineForm]) -> list[AffineForm]:
-    """What the policy reads in the states of a system of equations."""
+    """The inputs of the policy as functions of the states of a system of equations."""
     if not told.get("sensors"):
         return states
     like = states[0]

@@ -1,4 +1,4 @@
-"""What forests return over many boxes at once, as slopes and what is left."""
+"""Bounds of forests over many boxes at once, as slopes and a remainder."""
 
 from __future__ import annotations
 
@@ -102,7 +102,8 @@ def _lines(arrays: Mapping[str, Any], reached: Reached, n: int) -> tuple[Floats,
 
 
 def _mean_slopes(weights: Floats, reached: Reached, lo: Floats, hi: Floats) -> Floats:
-    """Of each box the mean of its leaves' weights, by the volumes of their parts; any other mean would be as right."""
+    """Of each box the mean of its leaves' weights, by the volumes of their parts; any other mean would also be
+    valid."""
     whole, n_boxes = (hi - lo)[reached.box], len(lo)
     with np.errstate(all="ignore"):
         parts = np.maximum((reached.hi - reached.lo) / whole, 1e-6)

@@ -3,9 +3,9 @@
 | module | what it is |
 |---|---|
 | `log` | `read_transitions`, `read_log`: from a path to samples and a description |
-| `columns`, `resolved_columns` | which column means what: as a user says it, and as a log has it |
+| `columns`, `resolved_columns` | which column means what: as the user states it, and as the log contains it |
 | `csv_files`, `parquet_files`, `array_files`, `minari_files`, `ros_bags` | one per format: from a file to `Rows` |
-| `resampling` | series at their own times, brought to the steps of a controller |
+| `resampling` | series at their own times, resampled to the steps of a controller |
 | `assembly` | from rows to samples: episodes, next states, terminal flags |
 | `log_contents`, `description`, `log_warnings` | what was understood, and what usually goes wrong |
 | `datasets` | `as_transitions`: datasets of other libraries in memory |

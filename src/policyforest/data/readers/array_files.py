@@ -73,7 +73,7 @@ def rows_of_arrays(
 
 
 def well_formed(rows: Rows, columns: ResolvedColumns, problems: Problems, spare: bool = False) -> Bools:
-    """Rows whose numbers are finite; `spare`: the last row is a state alone."""
+    """Rows whose numbers are finite. With `spare`, the last row holds only a state."""
     good = np.ones(len(rows), dtype=np.bool_)
     for name, values in rows.numbers.items():
         bad = ~np.isfinite(values) & good
@@ -130,7 +130,7 @@ def _columns(source: str, arrays: dict[str, Array]) -> tuple[dict[str, Array], b
             raise ValueError(f"{source}: {name} has shape {array.shape}, must have one or two dimensions")
     if not table or not len(next(iter(table.values()))):
         raise ValueError(
-            f"{source}: holds {', '.join(arrays) or 'nothing'}; must hold observations and actions with rows"
+            f"{source}: holds {', '.join(arrays) or 'nothing'}; must hold observations and actions, at least one row"
         )
     return _even(source, table)
 
@@ -153,7 +153,7 @@ def _even(source: str, table: dict[str, Array]) -> tuple[dict[str, Array], bool]
 
 
 def _longer(name: str, column: Array) -> Array:
-    """A last row for the state after the last step: no action, no reward, no flag of its own."""
+    """Adds a last row for the state after the last step, which has no action, no reward and no flag."""
     if name in ("terminal", "truncated"):
         return np.append(column, np.zeros(1, column.dtype))
     if name == "episode":

@@ -3,10 +3,10 @@
 A row holds a state and the action that was taken there; the next state is the state of the row after it in the same
 episode. An episode ends at a break of the file (another label, a row that was left out), where time goes back or jumps
 by more than the largest gap, and after a terminal or truncated row. The last row of an episode that was only cut off is
-a next state and no sample. The row that a terminal flag is in differs from log to log:
+used as a next state and is not a sample. Logs differ in the row that holds the terminal flag:
 
-- "step": the row's action led to the end, as in Gymnasium's steps. If the state after it is in no row, the row's own
-  is used in its place: no action is taken there, and no learner reads it.
+- "step": the row's action led to the end, as in Gymnasium's steps. If no row holds the state after it, the row's own
+  state is used instead: no action is taken there, and no learner reads it.
 - "state": the row's state is the end. The sample before it is terminal, and the row itself is no sample.
 """
 
@@ -48,7 +48,7 @@ class Steps:
     n_gaps: int
     n_duplicates: int
     n_last: int
-    """Rows that are next states alone"""
+    """Rows that are used only as next states"""
 
 
 def degrees_to_radians(rows: Rows, names: Sequence[str]) -> None:
@@ -68,7 +68,7 @@ def wrap_angles(rows: Rows, names: Sequence[str], columns: ResolvedColumns) -> N
 
 
 def without_duplicates(rows: Rows, problems: Problems) -> tuple[Rows, int]:
-    """Leaves out rows that say again what the row before them said at the same time."""
+    """Leaves out rows that have the time and the content of the row before them."""
     if rows.time is None or len(rows) < 2:
         return rows, 0
     again = np.concatenate([[False], np.diff(rows.time) == 0]) & ~rows.breaks
@@ -92,7 +92,7 @@ def without_duplicates(rows: Rows, problems: Problems) -> tuple[Rows, int]:
 
 
 def with_gaps(rows: Rows, max_gap: float | None) -> tuple[Rows, Floats, int]:
-    """Breaks where time goes back or jumps; the intervals that are left, and the number of jumps."""
+    """Adds breaks where time goes back or jumps; also returns the remaining intervals and the number of jumps."""
     if rows.time is None or len(rows) < 2:
         return rows, np.empty(0), 0
     step = np.diff(rows.time)
@@ -148,7 +148,7 @@ def assemble(
 
 @dataclass(frozen=True)
 class _Following:
-    """What comes after each row."""
+    """The row that follows each row."""
 
     states: Floats
     terminals: Bools

@@ -1,4 +1,5 @@
-"""Which column of a log means what, as a user says it: the state, the action, the reward and the ends of episodes."""
+"""Which column of a log means what, as the user states it: the state, the action, the reward and the ends of
+episodes."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from policyforest._support.arguments import one_of
 
 TerminalMarks = Literal["step", "state"]
 NEXT = "next_"
-"""What stands before the name of a state for its next value, in formulas and in the headers of logs"""
+"""The prefix of a state's name that means its next value, in formulas and in the headers of logs"""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Datasets of other libraries that are in memory already, as Transitions.
 
-| what | how it is known |
+| dataset | how it is recognised |
 |---|---|
 | `Transitions` | |
 | a Minari dataset | `iterate_episodes`, and spaces |

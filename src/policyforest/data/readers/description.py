@@ -1,4 +1,4 @@
-"""What was understood of a log, and what usually goes wrong with logs; each warning comes with what to do."""
+"""How a log was understood, and warnings of common faults, each with a remedy."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Description:
     """Shortest, median and longest"""
     n_terminal: int
     terminal_share: float
-    """Of the episodes"""
+    """The share of episodes that end in a terminal state"""
     columns: tuple[ColumnRange, ...]
     reward: str | None
     reward_range: tuple[float, float] | None
@@ -65,9 +65,9 @@ class Description:
     malformed: tuple[str, ...]
     warnings: tuple[Advice, ...]
     n_lost: int = 0
-    """Samples whose history is not known"""
+    """Samples that were lost because their history is not known"""
     n_irregular: int = 0
-    """Rows that follow the one before by another time than the median, by more than a fifth of it"""
+    """Rows whose interval to the row before differs from the median by more than a fifth of the median"""
     delay: str | None = None
     """The evidence for a delay that was found"""
 

@@ -1,4 +1,5 @@
-"""Episodes of a Gymnasium environment, recorded while somebody else acts: one ``.npz`` each, that the readers read."""
+"""Records the episodes of a Gymnasium environment while other code acts: one ``.npz`` file per episode, for the
+readers."""
 
 from __future__ import annotations
 

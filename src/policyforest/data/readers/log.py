@@ -1,4 +1,5 @@
-"""`read_log` and `read_transitions`: from a path, whatever the format, to samples and what was understood of them."""
+"""`read_log` and `read_transitions`: from a path, in any format, to samples and a description of how they were
+understood."""
 
 from __future__ import annotations
 
@@ -110,7 +111,7 @@ def transitions_of(rows: Rows, columns: ResolvedColumns, problems: Problems, act
     steps = _steps(rows, columns, problems, ReadingSettings(), "memory")
     problems.settle()
     if not len(steps.actions):
-        raise ValueError("dataset: has no samples, a sample needs two rows that follow each other")
+        raise ValueError("dataset: has no samples, a sample needs two consecutive rows")
     box = action_space or action_box(columns, steps.actions, None, rows.action_space)[0]
     data = _transitions([LogPart("dataset", "memory", rows, columns, steps)], box, ())
     if data is None:
@@ -139,7 +140,7 @@ def _log(
     box, bounds_from_log = action_box(first.columns, actions, given, first.rows.action_space)
     description = describe_log(log_contents(parts, settings, problems, bounds_from_log))
     if description.n_samples == 0:
-        raise ValueError(f"{source}: has no samples ({description.n_rows} rows); a sample needs two rows that follow")
+        raise ValueError(f"{source}: has no samples ({description.n_rows} rows); a sample needs two consecutive rows")
     return Log(description, _transitions(parts, box, settings.angles))
 
 

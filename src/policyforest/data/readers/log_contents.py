@@ -42,7 +42,7 @@ class LogContents:
     rewards: Floats | None
     terminals: Bools
     lengths: Ints
-    """Of the episodes"""
+    """The number of steps of each episode"""
     ended: Bools
     """For each episode, whether it came to a terminal state"""
     intervals: Floats
@@ -50,7 +50,7 @@ class LogContents:
 
     @property
     def columns(self) -> ResolvedColumns:
-        """The same in all files."""
+        """The columns, which are the same in all files."""
         return self.parts[0].columns
 
     def total(self, name: str) -> int:

@@ -23,7 +23,7 @@ PathLike = str | os.PathLike[str]
 
 
 def log_files(path: PathLike | Iterable[PathLike], format: str | None) -> list[tuple[str, str]]:
-    """Each file with its format, patterns and folders opened up, in the order of their names."""
+    """Each file with its format, with patterns and folders expanded, in the order of their names."""
     paths = [path] if isinstance(path, str | os.PathLike) else list(path) if isinstance(path, Iterable) else [path]
     if not all(isinstance(one, str | os.PathLike) for one in paths):
         raise TypeError(f"path: is {path!r}, must be a file, a folder or a pattern, or several of them")
@@ -73,7 +73,7 @@ def _format(name: str) -> str:
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether `Transitions.save` has written a file; no more than its ends are looked at."""
+    """Whether `Transitions.save` has written a file; only its directory or its last megabyte is read."""
     if path.suffix.lower() == ".npz":
         try:
             with zipfile.ZipFile(path) as archive:

@@ -26,7 +26,7 @@ SIGNAL_KEYWORDS = (*HistoryOptions.__annotations__, "dt")
 
 @dataclass(frozen=True)
 class Log:
-    """What was read: the samples, and a description of how they were understood."""
+    """The content of a log: the samples, and a description of how they were understood."""
 
     description: Description
     _transitions: Transitions | None

@@ -11,7 +11,7 @@ from policyforest.data.readers.resolved_columns import Column, ResolvedColumns
 
 def log_plant(columns: ResolvedColumns) -> Plant:
     """A formula is known to learners if it is a function of (s, a, s') alone: one that names other columns of the log
-    (a measured power) says nothing of steps that are not in the log."""
+    (a measured power) cannot be computed for steps that are not in the log."""
     states, actions = (tuple(c.name for c in part) for part in (columns.state, columns.action))
     known = {*states, *actions, *(NEXT + name for name in states)}
     return Plant(states, actions, _formula(columns.reward, known), _end(columns, set(states)))

@@ -1,4 +1,4 @@
-"""What usually goes wrong with logs, and what to do about each."""
+"""The common faults of logs, each with a remedy."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def _constants(log: LogContents) -> Iterator[Advice]:
 
 
 def _controller(log: LogContents) -> Iterator[Advice]:
-    """A log of a controller that never tried anything else."""
+    """Warns if the actions are those of a controller that never tried anything else."""
     n, dims = log.states.shape
     if n < 10 * (dims + 2):
         return

@@ -99,7 +99,7 @@ def _rows(
 def _require_width(fields: list[str], width: int, line: int, last: int) -> None:
     if len(fields) != width:
         many = f", and goes on to line {last}: is a quote not closed?" if last > line else ""
-        raise ValueError(f"has {len(fields)} fields in place of {width}{many}")
+        raise ValueError(f"has {len(fields)} fields instead of {width}{many}")
 
 
 def _lines(

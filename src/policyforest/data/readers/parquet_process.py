@@ -1,8 +1,9 @@
 """Parquet files, read by polars in a process of its own.
 
 A damaged file can make polars end the process that it runs in (1 of 3,400 damaged files did: some panics
-cannot be caught), and others make it print tracebacks of its own. So another process reads: it gets a plan, and leaves
-the columns that were asked for in a file between the two. One process serves all files of a log; it starts in 0.2 s.
+cannot be caught), and others make it print tracebacks of its own. Therefore another process reads: it receives a plan,
+and writes the requested columns to a file that this process reads. One process serves all files of a log; it starts in
+0.2 s.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ for line in sys.stdin:
 
 
 class ParquetProcess:
-    """Reads Parquet files elsewhere; started when the first one is asked for, ended by `with`."""
+    """Reads Parquet files in another process, which starts with the first file and ends with the ``with`` block."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[str] | None = None
@@ -61,7 +62,7 @@ class ParquetProcess:
         return names
 
     def table(self, path: Path, expressions: list[Any]) -> Any:
-        """A DataFrame with what the expressions of polars are over the file's columns."""
+        """A DataFrame with the values of polars expressions over the file's columns."""
         polars = import_extra("polars", "parquet")
         plan = polars.scan_parquet(os.path.abspath(path), glob=False).select(expressions).serialize(format="binary")
         self._folder = self._folder or tempfile.TemporaryDirectory(prefix="policyforest")
@@ -81,7 +82,7 @@ class ParquetProcess:
         except BrokenPipeError:
             line = ""
         if not line:
-            self._process = None  # the next file gets another
+            self._process = None  # the next file gets a new process
         answer: dict[str, Any] = json.loads(line) if line else {"error": _how_it_ended(process.wait())}
         if "error" in answer:
             raise ValueError(f"{path}: is not a Parquet file that can be read ({answer['error']})")
@@ -90,7 +91,7 @@ class ParquetProcess:
 
 def _started() -> subprocess.Popen[str]:
     import_extra("polars", "parquet")
-    # The same modules as here, and none of the folder that somebody happens to be in (-P).
+    # The same modules as here, and none from the current folder (-P).
     env = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     command = [sys.executable, "-P", "-c", PROGRAM]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
@@ -99,4 +100,4 @@ def _started() -> subprocess.Popen[str]:
 
 def _how_it_ended(code: int) -> str:
     why = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-    return f"polars ended on it, {why}: it is damaged, or needs more memory than there is"
+    return f"polars crashed on it ({why}): it is damaged, or needs more memory than there is"

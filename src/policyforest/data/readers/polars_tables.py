@@ -14,7 +14,8 @@ from policyforest.data.sample_checks import Bools
 
 
 def column_expressions(polars: Any, columns: ResolvedColumns, *, from_text: bool) -> list[Any]:
-    """What polars is to compute: numbers as float64, truths as 0, 1 or null, the number of the run of a label."""
+    """The expressions for polars: numbers as float64, booleans as 0, 1 or null, and labels as the number of their
+    run."""
 
     def cast(source: str) -> Any:
         column = polars.col(source)

@@ -1,4 +1,4 @@
-"""Bags that PolicyForest's own robot node has recorded: what their columns mean is told in the bag itself.
+"""Bags that PolicyForest's own robot node has recorded: the bag itself describes what its columns mean.
 
 | topic | |
 |---|---|
@@ -49,7 +49,7 @@ class RecordedProblem:
 
 
 def recorded_problem(path: Path) -> RecordedProblem | None:
-    """What the bag declares, or None if it is not one of our recordings."""
+    """The declaration in the bag; None if the bag is not one of our recordings."""
     highlevel = import_extra("rosbags.highlevel", "rosbags")
     try:
         with highlevel.AnyReader([path]) as reader:

@@ -1,4 +1,4 @@
-"""Series of numbers, each at its own times, brought to the steps of a controller.
+"""Series of numbers, each at its own times, resampled to the steps of a controller.
 
 The state of a step is the reading nearest in time to its beginning; its action is the one in force at its middle, since
 a controller needs a moment to answer; a reward is summed, and a flag counts if it was raised at any time of the step.
@@ -23,13 +23,13 @@ StepRule = Literal["state", "action", "sum", "any"]
 
 @dataclass(frozen=True)
 class Series:
-    """Values at times that do not fall."""
+    """Values at times that never decrease."""
 
     times: Floats
     values: Floats
 
     def at_steps(self, rule: StepRule, ticks: Floats) -> Floats:
-        """One value a tick; the last tick's step is as long as the one before. NaN where there is none yet."""
+        """One value per tick; the step of the last tick is as long as the one before. NaN before the first value."""
         if len(self.times) == 0:
             return np.full(len(ticks), np.nan)
         ends = np.append(ticks[1:], ticks[-1] + (ticks[-1] - ticks[-2] if len(ticks) > 1 else 0.0))
@@ -43,7 +43,7 @@ class Series:
             row = np.searchsorted(self.times, (ticks + ends) / 2, side="right") - 1
             held: Floats = np.where(row >= 0, self.values[np.maximum(row, 0)], np.nan)
             return held
-        # Times are rounded when they are written: what is early by no more than that is on time.
+        # Times are rounded when they are written: a value that is early by no more than the rounding counts as on time.
         early = np.minimum(1e-6 * (ends - ticks), SLACK)
         first, last = np.searchsorted(self.times, ticks - early), np.searchsorted(self.times, ends - early)
         last[-1] = len(self.times) if len(ticks) > 1 else max(last[-1], 1)

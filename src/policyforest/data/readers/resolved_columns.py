@@ -142,7 +142,7 @@ class _Found:
         return ()
 
     def others(self, columns: ResolvedColumns, named: dict[str, Column]) -> tuple[Column, ...]:
-        """What formulas name besides the state and the action."""
+        """The columns that formulas name besides the state and the action."""
         extra: dict[str, Column] = {}
         for role, formula in (("reward", columns.reward), ("terminal", columns.terminal)):
             if not isinstance(formula, Expression):

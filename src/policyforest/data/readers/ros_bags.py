@@ -2,8 +2,8 @@
 
 A column's source is a topic and a field of its messages: ``/cmd.data``, ``/odom.pose.pose.position.x``,
 ``/joint_states.position[0]``, or ``/joint_states.position[hinge]`` for the entry of that name in the message's
-``name``. Times are those at which the messages were recorded. Without a period there is a row for each message of the
-first state's topic; with one, a row each period.
+``name``. Times are those at which the messages were recorded. Without a period there is one row per message of the
+first state's topic; with one, one row per period.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ class Rows:
     time: Floats | None = None
     unit: str = "line"
     interleaved: bool = False
-    """Whether the label of an episode comes back after another one's"""
+    """Whether the label of an episode occurs again after the label of another one"""
     observation_space: Box | None = None
     action_space: Box | None = None
     periodic: dict[str, tuple[float, float]] = field(default_factory=dict)
@@ -100,7 +100,7 @@ class Problems:
             self.shown.append(f"{place}: {reason}")
 
     def settle(self) -> None:
-        """With "fail", the end."""
+        """With "fail", raises an error if there are any."""
         if self.on_error == "fail" and self.count:
             raise ValueError(f"{self.text()}; correct them, or leave such rows out (on_error='skip', --on-error skip)")
 

@@ -56,7 +56,7 @@ _register("SwingUp", SwingUp, 100)
 _register("CartPoleSwingUp", CartPoleSwingUp, 60)
 _register("Acrobot", Acrobot, 500)
 if "policyforest/SwingUpGazebo-v0" not in gym.registry:
-    # By name: it is imported when it is made, from a room that imports from this one.
+    # By name: its module is imported when it is created, because its package imports from this one.
     gym.register(
         "policyforest/SwingUpGazebo-v0", "policyforest.ros.gazebo.environment:SwingUpGazebo", max_episode_steps=100
     )

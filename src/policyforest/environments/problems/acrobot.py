@@ -1,4 +1,4 @@
-"""The acrobot: two links that hang from a pivot, with a motor between them, are to swing up."""
+"""The acrobot: swing up two links that hang from a pivot, with a motor between them."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class CartPoleSwingUp(NativeProblem):
         # by at most 4.8 m/s and 9.4 rad/s.
         limits = np.array([self.track, MAX_SPEED, math.pi, MAX_OMEGA])
         reach = limits + [0.8, 6.0, 0.0, 11.0]
-        system = _core.CartPole(self.track, self.friction)  # refuses what neither of them can be
+        system = _core.CartPole(self.track, self.friction)  # refuses values that are invalid for either
         super().__init__(
             system if backend == "equation" else MujocoCartPole(limits, self.friction),
             start=[0.0, 0.0, -math.pi, 0.0],

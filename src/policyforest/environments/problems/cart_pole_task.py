@@ -1,4 +1,4 @@
-"""What the cart-pole is asked to do: its reward, where an episode ends, and what a good end is."""
+"""The task of the cart-pole: its reward, where an episode ends, and whether it ends balanced."""
 
 from __future__ import annotations
 

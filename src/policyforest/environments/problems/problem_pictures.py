@@ -91,7 +91,7 @@ class Canvas:
 
 
 class Screen:
-    """Where pictures go: an array a frame, or a window that keeps the pace of the control steps."""
+    """Shows pictures: as one array per frame, or in a window at the pace of the control steps."""
 
     def __init__(self, render_mode: str, title: str, frames_per_second: int) -> None:
         try:

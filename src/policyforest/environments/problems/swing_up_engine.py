@@ -1,4 +1,5 @@
-"""The rod of the swing-up in a rigid-body engine: the same interface as a system of the core, another's physics."""
+"""The rod of the swing-up in a rigid-body engine: the interface of a system of the core, with the physics of the
+engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a problem steps: a system of the core, or one whose physics a rigid-body engine has, with the same interface."""
+"""What a problem steps: a system of the core, or of a rigid-body engine with the same interface."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Played = tuple[Floats, Floats, Floats, bool]
 
 
 class NativeSystem(Protocol):
-    """A system of the core, or one that looks like it: a control step is a function of state, action and noise."""
+    """A system of the core, or one with its interface: a control step is a function of state, action and noise."""
 
     @property
     def n_state(self) -> int: ...
@@ -42,11 +42,11 @@ class EngineSystem:
         raise NotImplementedError
 
     def picture(self, state: Floats) -> npt.NDArray[np.uint8] | None:
-        """A frame of the engine's own; None where it has none."""
+        """A frame rendered by the engine; None if it renders none."""
         return None
 
     def close(self) -> None:
-        """Lets go of what the engine holds."""
+        """Releases the resources of the engine."""
 
     def step_many(self, states: Floats, actions: Floats, noise: Floats) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
         stepped = [self.step(state, action) for state, action in zip(states, actions, strict=True)]
@@ -58,7 +58,7 @@ class EngineSystem:
         return self._roll_out(lambda state, t: controller.act(state), start, len(noise))
 
     def replay(self, actions: Floats, start: Floats, noise: Floats) -> Played:
-        """The same for given actions."""
+        """An episode with given actions."""
         return self._roll_out(lambda state, t: actions[t], start, len(noise))
 
     def _roll_out(self, control_law: Any, start: Floats, steps: int) -> Played:

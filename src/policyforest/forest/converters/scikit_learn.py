@@ -116,7 +116,7 @@ def _hist_tree(nodes: NDArray[Any]) -> SourceTree:
     left, right = nodes["left"].astype(np.int64), nodes["right"].astype(np.int64)
     feature = np.where(leaf, -1, nodes["feature_idx"]).astype(np.int64)
     split = np.where(leaf, nodes["value"], nodes["num_threshold"])
-    # Parents come before their children, so backwards a child is already what it stands for.
+    # Parents come before their children, so in reverse order each child has already been replaced.
     for node in np.flatnonzero(~leaf & np.isposinf(split))[::-1]:
         substitute = left[node]
         for array in (feature, split, left, right):

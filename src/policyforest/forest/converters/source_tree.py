@@ -1,8 +1,8 @@
 """Trees as other libraries store them, and how they become the flat arrays of a `Forest`.
 
 Other libraries number the nodes of a tree as they please. A `Forest` wants the two children of a node side by
-side and after their parent. Breadth-first order gives both for nothing: the j-th inner node in that order has
-its children at 1 + 2j and 2 + 2j.
+side and after their parent. Breadth-first order has both properties: the j-th inner node in that order has its children
+at 1 + 2j and 2 + 2j.
 """
 
 from __future__ import annotations

@@ -33,17 +33,17 @@ class Executor(ABC):
     @abstractmethod
     def share(self, name: str, value: Any) -> Any:
         """Puts an input where all workers can read it. A worker keeps one value per name: a new value replaces the old.
-        What is returned goes to `map`; the input is given up when it is forgotten."""
+        Pass the returned object to `map`; the input is released when that object is deleted."""
 
     @abstractmethod
     def map(self, task: Callable[..., Result], blocks: Sequence[Block], *shared: Any) -> Iterator[tuple[int, Result]]:
-        """The number of each block and its result, as they come; an error in a task is raised here."""
+        """Yields the number of each block and its result as tasks finish; an error in a task is raised here."""
 
     def close(self) -> None:  # noqa: B027 (threads have nothing to give back)
         """Frees processes and connections."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """An executor does not travel: what it is part of finds the threads of the process where it arrives."""
+        """An executor is not pickled: an object that holds one gets the threads of the process that unpickles it."""
         return Threads, (self.n_jobs,)
 
     def __enter__(self) -> Self:

@@ -20,12 +20,13 @@ from policyforest._support.arguments import threads
 from policyforest.forest.executors.interface import Block, Executor, Result
 from policyforest.forest.executors.sharing import Label, put_together, taken_apart
 
-# Arrays begin at multiples of this: what vector instructions like.
+# Arrays begin at multiples of this, as vector instructions prefer.
 ALIGNMENT = 64
 
 
 class SharedFile:
-    """An input in a file that workers map into their memory. The file holds numbers only, and goes with this object."""
+    """An input in a file that workers map into their memory. The file holds only numbers, and is deleted with this
+    object."""
 
     def __init__(self, name: str, value: Any) -> None:
         self.label, self.text, arrays = taken_apart(name, value)
@@ -59,7 +60,8 @@ class Processes(Executor):
     def map(
         self, task: Callable[..., Result], blocks: Sequence[Block], *shared: SharedFile
     ) -> Iterator[tuple[int, Result]]:
-        """The number of each block and its result, as they come. If a task or a process fails, all processes end."""
+        """Yields the number of each block and its result as tasks finish. If a task or a process fails, all processes
+        end."""
         if self._pool is None:
             context = get_context("spawn")
             self._pool = ProcessPoolExecutor(self.workers, context, initializer=_follow_the_parent)
@@ -80,7 +82,7 @@ class Processes(Executor):
         pool, self._pool = self._pool, None
         if pool is not None:
             results: Any = pool._result_queue
-            results._writer.close()  # ours: else the reader would wait for a result that never comes
+            results._writer.close()  # our copy: otherwise the reader would wait for a result that never comes
             for process in list((pool._processes or {}).values()):
                 process.kill()
             pool.shutdown(cancel_futures=True)
@@ -111,7 +113,7 @@ def _open(label: Label, text: bytes, path: str, places: list[tuple[int, int]]) -
 
 
 def _follow_the_parent() -> None:
-    """A worker leaves interrupts to its parent, and ends with it: also with one that was killed."""
+    """A worker leaves interrupts to its parent, and ends with its parent, even if that was killed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = parent_process()
     assert parent is not None

@@ -26,7 +26,7 @@ from policyforest.forest.executors.sharing import Label, put_together, taken_apa
 ANSWER_SECONDS, WORKER_SECONDS = 5.0, 120.0
 # Part of an object store that inputs may take; results need room too.
 STORE_SHARE = 0.9
-# A task is given up when workers died under it so many times: then it is the task that kills them.
+# A task is given up after this many of its workers died: then the task itself is the cause.
 MOST_DEATHS = 50
 
 
@@ -41,8 +41,9 @@ class Ray(Executor):
     """A Ray cluster, or a local one that starts with this object and ends with it.
 
     Args:
-        address: Of the cluster's head, "host:port", from a machine of the cluster; "auto": the one that runs here;
-            None: the one of ``ray.init`` or of RAY_ADDRESS if there is one, else a new local one.
+        address: The head of the cluster as "host:port", for use on a machine of the cluster; "auto": the cluster that
+            runs on this machine; None: the cluster of ``ray.init`` or of RAY_ADDRESS if there is one, else a new local
+            one.
         n_jobs: The threads, and processors, of one task.
         options: More arguments of ``ray.init``, such as `num_cpus` and `object_store_memory` of a new local cluster.
     """
@@ -70,7 +71,7 @@ class Ray(Executor):
         self._remote = run.options(num_cpus=self.n_jobs, max_retries=MOST_DEATHS)
 
     def _enter(self, address: str | None, options: dict[str, Any]) -> None:
-        """Enters a cluster, or stays in the one that this process is in; the last to leave shuts the door."""
+        """Joins a cluster, or stays in the one that this process is in; the last executor to leave disconnects."""
         self._open, self._ours = True, not self._ray.is_initialized() or Ray._entered > 0
         if not self._ray.is_initialized():
             Ray._entered = 0
@@ -84,7 +85,7 @@ class Ray(Executor):
             raise RuntimeError("executor: is closed; create a new one")
 
     def _count_workers(self) -> int:
-        """A task runs on one node: what is left over on several does not add up."""
+        """A task runs on one node: processors left over on several nodes cannot be combined."""
         cpus = [int(node["Resources"].get("CPU", 0)) for node in _living(self._ray)]
         workers = sum(number // self.n_jobs for number in cpus)
         if not workers:
@@ -94,7 +95,7 @@ class Ray(Executor):
         return workers
 
     def require(self, n_bytes: int) -> None:
-        """Every node needs the inputs in its own store, the driver's first of all."""
+        """Refuses inputs that do not fit: every node needs them in its own store, beginning with the driver's."""
         self._require_open()
         needed = whole_number("n_bytes", n_bytes, at_least=0)
         for node in _living(self._ray):
@@ -117,7 +118,7 @@ class Ray(Executor):
     def map(
         self, task: Callable[..., Result], blocks: Sequence[Block], *shared: SharedObject
     ) -> Iterator[tuple[int, Result]]:
-        """The number of each block and its result, as they come. If a task fails, the others are cancelled."""
+        """Yields the number of each block and its result as tasks finish. If a task fails, the others are cancelled."""
         self._require_open()
         labels, references = [s.label for s in shared], [s.reference for s in shared]
         waiting = {
@@ -207,7 +208,7 @@ def _living(ray: Any) -> list[dict[str, Any]]:
 
 
 def _require_this_version(ray: Any) -> None:
-    """Asks every node that works which policyforest it would run."""
+    """Requires the version of this process on every node that runs tasks."""
     from policyforest._support.version import __version__
 
     def installed() -> str:  # goes to the workers unchanged, whatever they have installed

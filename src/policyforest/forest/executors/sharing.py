@@ -1,4 +1,4 @@
-"""Inputs on their way to other processes: a text of what they are, and their arrays, which are not copied there.
+"""How inputs reach other processes: as a pickle without arrays, and the arrays, which are not copied there.
 
 Pickle's protocol 5 gives the arrays apart (PEP 574): they lie in a mapped file or in an object store, and all workers
 of a machine read the same memory. A worker puts an input together once and keeps it for the blocks that follow.
@@ -16,7 +16,7 @@ _KEPT: dict[str, tuple[str, Any]] = {}
 
 
 class Label(NamedTuple):
-    """Which input it is: workers keep one value of a name, and a key tells values apart."""
+    """Identifies an input: workers keep one value per name, and the key distinguishes values."""
 
     name: str
     key: str

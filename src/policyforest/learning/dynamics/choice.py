@@ -3,9 +3,9 @@
 Candidates, from simple to complex: none, polynomials of rising degree, then the best of these with a forest of large,
 smaller and small leaves; last, on request, a linear function with a Gaussian process where the samples are few. Where
 most samples obey a law that others break (contacts, stops, limits), the forest is one of these exceptions. The first
-whose error is within one standard error (of the paired difference, by episode) of the smallest is chosen: a complex
-model that wins by a hair is the one that a plan exploits. Where there is noise, polynomials of systems that may be
-symmetric are shrunk towards odd functions (`symmetry`).
+whose error is within one standard error (of the paired difference, by episode) of the smallest is chosen: a plan would
+exploit a complex model that is better by chance. Where there is noise, polynomials of systems that may be symmetric are
+shrunk towards odd functions (`symmetry`).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SAMPLES_PER_SHRUNK, SHRUNK = 4, 0.3
 COMPARED_TREES = 6
 # The forests of one fold see this many samples at most; the ranking of kinds is clear by then.
 COMPARED_SAMPLES = 4_000
-# What a model misses hardly matters below this part of the variance; what a polynomial misses above it is noise.
+# Errors of a model below this part of the variance hardly matter; errors of a polynomial above it are noise.
 # (Pendulum-v1 and Car on the Hill: 0.0009 at most. Pendulums of 6 and 8 kg with random forces: 0.01 and more; there a
 # plan on a grid is no better than a Fitted Policy Forest.)
 QUIET = 3e-3
@@ -61,7 +61,8 @@ KERNEL = OutputKind("kernel")
 EXTRAPOLATED = 8.0
 # From this many episodes on, errors are averaged by episode for the standard error.
 ENOUGH_EPISODES = 20
-# Polynomials that miss by more than this multiple of the best kind are wrong and not only noisy: shrinking is no help.
+# Polynomials whose error exceeds this multiple of the best kind's are wrong and not only noisy: shrinking does not
+# help.
 HOPELESS = 4.0
 # A member of the ensemble may be of another kind if its error is at most this multiple of the chosen one's.
 ALTERNATIVE = 1.25
@@ -89,21 +90,21 @@ class HeldOut:
 
 @dataclass(frozen=True)
 class Choice:
-    """The kind that was chosen for an output, with what it missed on held-out samples."""
+    """The kind that was chosen for an output, with its errors on held-out samples."""
 
     kind: OutputKind
     alternative: OutputKind
-    """Another kind that is nearly as good, for members of the ensemble; the same where there is none"""
+    """Another kind that is nearly as good, for members of the ensemble; the same if there is none"""
     residuals: Floats
-    """Those of a Gaussian process without what it extrapolated"""
+    """The errors on held-out samples; for a Gaussian process, without its far extrapolations"""
     score: float
     """R² on held-out samples"""
     errors: Mapping[OutputKind, float]
     """Mean squared error of each candidate, divided by the variance"""
     missed: Mapping[OutputKind, Floats] = field(default_factory=dict, repr=False)
-    """What each candidate missed on held-out samples"""
+    """The errors of each candidate on held-out samples"""
     judged: Floats | None = field(default=None, repr=False)
-    """How much each sample counted in the comparison; None: there was none"""
+    """The weight of each sample in the comparison; None: there was no comparison"""
 
 
 def choose(
@@ -186,7 +187,7 @@ def _compared(
     inputs: ModelInputs, y: Floats, parametric: list[OutputKind], judged: Floats, variance: float,
     fold: NDArray[np.int64], seed: int, n_jobs: int | None,
 ) -> dict[OutputKind, Floats]:  # fmt: skip
-    """What the candidates miss, from simple to complex: polynomials, then the best of these with forests."""
+    """The errors of the candidates, from simple to complex: polynomials, then the best of these with forests."""
     missed: dict[OutputKind, Floats] = {OutputKind("none"): y}
     for kind in parametric:
         missed[kind] = _missed(kind, inputs, y, fold, seed, n_jobs)
@@ -205,7 +206,7 @@ def _compared(
 
 
 def _noise(chosen: OutputKind, missed: Floats) -> Floats:
-    """What a model misses, as noise: without the far extrapolations of a Gaussian process, and without the constant
+    """The errors of a model, as noise: without the far extrapolations of a Gaussian process, and without the constant
     that was shrunk away."""
     if chosen.odd:
         return np.asarray(missed - missed.mean())
@@ -238,7 +239,7 @@ def _lawful(
         if kind.base not in LAWS:
             continue
         robust = kind._replace(robust=True)
-        # A law that its own samples do not obey is not obeyed by held-out ones: five fits are saved.
+        # Held-out samples do not obey a law that its own samples do not obey; checking this first saves five fits.
         law = fit_output(robust, inputs, y, rows, n_estimators=COMPARED_TREES, seed=seed, n_jobs=n_jobs)
         if _typical(y - predict(law, inputs, inputs.rows)) > 2 * MOST_OBEY * typical:
             continue
@@ -249,8 +250,8 @@ def _lawful(
 
 
 def _typical(missed: Floats) -> float:
-    """The error of most samples: one held-out episode far from all others can hide in the mean that a Gaussian process
-    misses the others by a hundredth."""
+    """The typical error, that of most samples. In the mean, one held-out episode far from all others can hide that a
+    Gaussian process misses the others by only a hundredth."""
     return float(np.median(np.abs(missed)))
 
 
@@ -263,7 +264,7 @@ def _worth_a_kernel(inputs: ModelInputs, missed: Mapping[OutputKind, Floats], va
 def _missed(
     kind: OutputKind, inputs: ModelInputs, y: Floats, fold: NDArray[np.int64], seed: int, n_jobs: int | None
 ) -> Floats:
-    """What models that have not seen a sample's fold miss at it."""
+    """The errors on each sample of models that have not seen its fold."""
     missed = np.empty(len(y))
     rng = np.random.default_rng([seed, 3])
     for f in np.unique(fold):
@@ -281,7 +282,7 @@ def _missed(
 def _simplest(
     missed: Mapping[OutputKind, Floats], judged: Floats, variance: float, episode: NDArray[np.int64]
 ) -> OutputKind:
-    """The first kind whose squared errors are as small as the best one's, but for one standard error."""
+    """The first kind whose squared errors are as small as the best one's, up to one standard error."""
     squares = {kind: judged * e**2 for kind, e in missed.items()}
     best = min(squares, key=lambda kind: float(squares[kind].mean()))
     for kind, errors in squares.items():

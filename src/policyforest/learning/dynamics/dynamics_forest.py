@@ -42,15 +42,15 @@ class DynamicsForest:
 
     Args:
         reward: A formula over named columns of (s, a, s'), or a function of rows (states, actions, next_states), that
-            is used instead of a learned reward; None: what the `plant` of the samples knows.
+            is used instead of a learned reward; None: the reward that the `plant` of the samples knows, if any.
         terminal: The same for terminal steps.
-        exogenous: State dimensions that the system does not influence (set points, disturbances); None: what the
-            `plant` of the samples names, else found.
+        exogenous: State dimensions that the system does not influence (set points, disturbances); None: those that the
+            `plant` of the samples names, or else those that are found from the samples.
         n_estimators: Trees of the forests of the whole model; members of the ensemble have fewer.
         random_state: The seed.
         n_jobs: Threads; the result does not depend on them.
-        kernels: Also compare Gaussian processes where samples are few: they need the fewest, and a step of the model
-            costs ten times as much with them.
+        kernels: Also compare Gaussian processes if samples are few. They need the fewest samples, but a step of the
+            model then takes ten times as long.
     """
 
     reward: KnownFunction | None = None
@@ -148,7 +148,7 @@ class DynamicsForest:
         self, data: Transitions, held_out: HeldOut, seed: int, needed: bool, like: DynamicsModel | None
     ) -> RewardModel:
         """The reward of steps that go on, over (s, a), (s', a) or s' and the command that acts: whichever predicts
-        better. Where it is known, Gaussian processes are not spent on it."""
+        better. Gaussian processes are not compared for a known reward."""
         rows = np.flatnonzero(~data.terminals)
         rows = np.arange(len(data)) if len(rows) == 0 else rows
         n, m = data.states.shape[1], data.actions.shape[1]
@@ -171,8 +171,8 @@ class DynamicsForest:
     def _exogenous(
         self, data: Transitions, structure: Structure, choices: list[Choice], held_out: HeldOut, seed: int
     ) -> tuple[ExogenousEvidence, ...]:
-        """Dimensions that are predicted badly: found are those that all inputs predict no better than their own value
-        alone."""
+        """Looks at dimensions that are predicted badly: those that all inputs predict no better than their own value
+        alone are exogenous."""
         found = []
         for d, choice in zip(structure.plain, choices, strict=False):
             if choice.score >= GOOD_SCORE:
@@ -185,7 +185,7 @@ class DynamicsForest:
 
 
 def _alike(structure: Structure, earlier: Structure, data: Transitions) -> bool:
-    """Whether outputs of two structures stand for the same, and late commands leave nothing to be found out."""
+    """Whether the outputs of two structures mean the same, and late commands leave nothing to be determined."""
     pairs = [[circle[:2] for circle in each.circles] for each in (structure, earlier)]
     relations = [[(r.dimension, r.sources) for r in each.relations] for each in (structure, earlier)]
     plain = [(each.inputs, each.plain, each.copies, each.commands_act) for each in (structure, earlier)]

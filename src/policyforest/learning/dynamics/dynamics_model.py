@@ -25,15 +25,15 @@ from policyforest.learning.dynamics.regression import FittedOutput, ModelInputs,
 from policyforest.learning.dynamics.structure import ExogenousEvidence, Structure
 from policyforest.learning.nearby_states import NearbyStates, clip
 
-# Beyond this number the samples speak for themselves. (Pendulum-v1, 10,000 samples: -177 with resampling on two seeds
-# that gave -206 and -630 without.)
+# Beyond this number of samples, none are drawn from the model. (Pendulum-v1, 10,000 samples: -177 with resampling on
+# two seeds that gave -206 and -630 without.)
 ENOUGH_SAMPLES = 20_000
-# Observed and drawn samples are so many together. (Pendulum of 6 kg, 559 samples: -123 and -128 with 15,000 drawn on
-# two seeds that gave -132 and -140 with 5,000.)
+# The number of observed and drawn samples together, and the fewest drawn ones. (Pendulum of 6 kg, 559 samples: -123 and
+# -128 with 15,000 drawn on two seeds that gave -132 and -140 with 5,000.)
 DRAWN_SAMPLES, FEWEST_DRAWN = 15_000, 5_000
 # The model is good enough when it explains this share of the variance of held-out changes of state and rewards.
 GOOD_SCORE = 0.8
-# Errors below this share are rounding, or what the ridge of the regression moved.
+# Errors below this share come from rounding, or from the ridge of the regression.
 ROUNDING = 1e-6
 MEMBER_TREES = 8
 # From this many episodes on, a member of the ensemble is fitted on episodes drawn with replacement; else on steps.
@@ -53,10 +53,11 @@ class DynamicsModel:
     reward: RewardModel = field(repr=False)
     end: EndModel = field(repr=False)
     residuals: Floats = field(repr=False)
-    """What held-out steps missed, one row per sample; the dynamics divided by their local spread, then the reward"""
+    """The errors on held-out steps, one row per sample; those of the dynamics divided by their local spread, then that
+    of the reward"""
     spread: FittedOutput | None = field(repr=False)
     exogenous: tuple[int, ...]
-    """State dimensions that nothing known influences: drawn from the data, not predicted"""
+    """State dimensions that the system does not influence: drawn from the data, not predicted"""
     seed: int
     n_estimators: int = 25
     n_jobs: int | None = 1
@@ -93,9 +94,9 @@ class DynamicsModel:
     def multi_step_scores(self, n_steps: int = 10) -> tuple[float, ...]:
         """R² of the change of each state dimension over `n_steps` of held-out episodes.
 
-        Predictions are open loop: the logged actions, no noise. Kinds of outputs are those that were chosen on all
-        samples; they are refitted without the fold of an episode, with the forests of the ensemble. Drawn dimensions
-        (`exogenous`) are predicted to stay, and terminal steps are left out.
+        Predictions are open loop: the logged actions, no noise. The kinds of outputs are those chosen on all samples.
+        They are refitted without the fold of an episode, with as many trees as members of the ensemble have. Drawn
+        dimensions (`exogenous`) are predicted to stay, and terminal steps are left out.
 
         Args:
             n_steps: Steps from the known state to the predicted one.
@@ -106,23 +107,23 @@ class DynamicsModel:
         return open_loop_scores(self.transitions, fold, number, lambda rows: self._compiled(rows, **how))
 
     def recommended_samples(self) -> int:
-        """How many samples to draw: none where there are enough or the model is poor."""
+        """How many samples to draw: none if there are enough or the model is poor."""
         return max(DRAWN_SAMPLES - len(self.transitions), FEWEST_DRAWN) if self.is_useful else 0
 
     @property
     def is_useful(self) -> bool:
-        """Whether it predicts held-out samples well, and these are so few that more of them help."""
+        """Whether it predicts held-out samples well, and the samples are so few that more of them help."""
         return self.is_good and len(self.transitions) < ENOUGH_SAMPLES
 
     @property
     def is_good(self) -> bool:
-        """Whether it predicts the reward and all that is not drawn from outside well on held-out samples; a model that
-        predicts no dimension is not good."""
+        """Whether it predicts the reward and all dimensions that are not exogenous well on held-out samples. A model
+        that predicts no dimension is not good."""
         return self.explains(GOOD_SCORE)
 
     @property
     def is_quiet(self) -> bool:
-        """Whether what it misses hardly matters: less than `QUIET` of the variance on held-out samples."""
+        """Whether its errors hardly matter: they are less than `QUIET` of the variance on held-out samples."""
         return self.explains(1.0 - QUIET)
 
     @property
@@ -134,7 +135,7 @@ class DynamicsModel:
 
     @property
     def _has_quadratic_reward(self) -> bool:
-        """Whether the reward of steps that go on is quadratic; a known one, but for rounding."""
+        """Whether the reward of steps that do not end is quadratic; a known reward, up to rounding."""
         quadratic, choice = OutputKind("quadratic"), self.reward.choice
         if self.known_reward is None:
             return _nearly(choice, quadratic)
@@ -145,7 +146,7 @@ class DynamicsModel:
         return bool(np.allclose(known, data.rewards, rtol=1e-9, atol=1e-12))
 
     def explains(self, share: float) -> bool:
-        """Whether it explains this share of the variance of the reward and of all that is not drawn from outside."""
+        """Whether it explains this share of the variance of the reward and of all dimensions that are not exogenous."""
         predicted = [score for d, score in enumerate(self.state_scores) if d not in self.exogenous]
         return len(predicted) > 0 and min(self.reward_score, *predicted) >= share
 
@@ -202,7 +203,7 @@ class DynamicsModel:
         return model
 
     def _add_signals(self, model: _core.LearnedModel) -> None:
-        """What is known of history and actuators, exactly."""
+        """Adds what is known exactly: the history and the actuators."""
         signals = self.transitions.plant.signals
         if signals is None:
             model.set_signals(np.empty((0, 8)), [], list(self.structure.copies))
@@ -214,7 +215,7 @@ class DynamicsModel:
         model.set_signals(np.ascontiguousarray(rows), before, list(self.structure.copies))
 
     def applied(self, states: Floats, actions: Floats) -> Floats:
-        """What known actuators make of rows of commands in rows of states."""
+        """The actions that known actuators apply for rows of commands in rows of states."""
         signals = self.transitions.plant.signals
         if signals is None or signals.actuators.idle:
             return actions
@@ -235,15 +236,15 @@ class DynamicsModel:
         kind = reward.choice.alternative if other_kinds else reward.choice.kind
         group = reward.inputs.group()
         fit_output(kind, reward.inputs, reward.targets, chosen, **how).add_to(group)
-        # A quadratic cost goes on beyond what was seen; what forests and Gaussian processes say there is no better than
-        # the extremes that were. (Cart-pole, rewards of at most 1: plans promised 42 where 35 is the most there is.)
+        # A quadratic cost continues beyond the data; forests and Gaussian processes promise no more there than the
+        # extremes that were seen. (Cart-pole, rewards of at most 1: plans promised 42 where 35 is the most there is.)
         low, high = -np.inf, np.inf
         if (kind.leaf is not None or kind.base == "kernel") and len(reward.targets):
             low, high = float(reward.targets.min()), float(reward.targets.max())
         model.set_reward(list(reward.sources), group, low, high)
 
     def set_edge(self, model: _core.LearnedModel, discount: float) -> None:
-        """Tells a compiled model where the data ends, and what it costs to leave it under a discount."""
+        """Sets where the data ends in a compiled model, and what it costs to leave the data under a discount."""
         model.set_edge(*self.edge(discount))
 
     def edge(self, discount: float) -> Edge:
@@ -285,5 +286,5 @@ class DynamicsModel:
 
 
 def _nearly(choice: Choice, kind: OutputKind) -> bool:
-    """Whether an output is of a kind, or is predicted by it but for rounding."""
+    """Whether an output is of a kind, or is predicted by it up to rounding."""
     return choice.kind == kind or choice.errors.get(kind, 1.0) < ROUNDING

@@ -16,11 +16,11 @@ WORST, BAD_END = 0.01, 0.10
 
 
 class Edge(NamedTuple):
-    """The box of the data, in the order that the core takes it."""
+    """The box of the data, with its fields in the order of the core's arguments."""
 
     box: Floats
     margin: Floats
-    """Of each dimension; infinite where it never varied"""
+    """One per dimension; infinite if the dimension never varied"""
     ends: bool
     """Whether a step that leaves the data ends there, worth `value`; else it earns at most `reward`"""
     value: float

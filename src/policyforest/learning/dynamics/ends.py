@@ -1,7 +1,7 @@
-"""Where episodes end: thresholds on single dimensions where they separate the samples, else a chance that is learned.
+"""Where episodes end: thresholds on single dimensions if they separate the samples, else a learned probability.
 
-Thresholds are exact where they exist: a limit on the next state is what most systems end at. Otherwise a logistic model
-of a quadratic function of the next state and a forest are compared on held-out episodes (Brier score).
+Thresholds are exact where they exist: most systems end at a limit on the next state. Otherwise a logistic model of a
+quadratic function of the next state and a forest are compared on held-out episodes (Brier score).
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ class EndModel:
     inputs: ModelInputs | None = None
     chance: FittedOutput | None = None
     reward: FittedOutput | None = None
-    """What a terminal step pays, over the inputs of the dynamics"""
+    """The reward of a terminal step, over the inputs of the dynamics"""
 
     def compile_into(self, model: _core.LearnedModel, dynamics_inputs: ModelInputs) -> None:
-        """Tells the core."""
+        """Adds the end to a compiled model."""
         if self.kind == "never" or self.reward is None:
             return
         paid = dynamics_inputs.group()
@@ -52,7 +52,7 @@ class EndModel:
 
 
 def fit_end(data: Transitions, inputs: ModelInputs, fold: NDArray[np.int64], seed: int, n_jobs: int | None) -> EndModel:
-    """Learns where episodes end and what that pays; `inputs` are those of the dynamics."""
+    """Learns where episodes end and the reward of their last steps; `inputs` are those of the dynamics."""
     ends = data.terminals
     if not ends.any():
         return EndModel("never", 0.0)
@@ -83,7 +83,8 @@ class _Side(NamedTuple):
 def find_thresholds(data: Transitions) -> tuple[tuple[int, float, float], ...] | None:
     """Limits on single dimensions that hold for all states that are not terminal and for no terminal one; None where
     there are none. The limits of the problem come first: an episode that ends at one of them may be beyond what was
-    seen of other dimensions by coincidence. A single end beyond a limit of the problem is none."""
+    seen of other dimensions by coincidence. A single end beyond a limit of the problem does not count as a
+    threshold."""
     left, rule = np.ones(int(data.terminals.sum()), dtype=bool), []
     for sides, fewest in zip(_sides(data), (1, max(2, EXPLAINED * len(left))), strict=True):
         while left.any():

@@ -4,7 +4,7 @@ The kind of each output is chosen by the errors on all samples. Where a policy k
 kind that pays elsewhere only adds variance: near an equilibrium, an error of a few percent in a slope decides whether a
 low gain still balances. So the model is fitted again with most of the weight on samples near the visited states, and
 its kinds are chosen by these alone. It replaces the other one only if it predicts held-out samples near the visited
-states better: fewer samples count in it, and where one formula holds everywhere, all of them say more.
+states better: fewer samples count in it, and if one formula holds everywhere, all samples give a better fit.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The mean of a Gaussian process with a length of its own for each input: what few samples of a smooth system need.
+"""The mean of a Gaussian process with a length of its own for each input: for few samples of a smooth system.
 
     f(z) = sum_i w_i exp(-|(z - c_i) / l|² / 2),
 
@@ -20,7 +20,7 @@ from policyforest._support.arguments import Floats
 # Centres of the expansion: what a step of the model costs is proportional to them. (Cart-pole, 600 samples with fast
 # turns among them: the typical error of the angular speed is 0.0025 with 150, 0.0003 with 300, 0.0002 with all.)
 CENTRES = 300
-# The likelihood is maximised on this many samples in so many steps; more change the lengths little.
+# The likelihood is maximised on this many samples in so many steps; more steps change the lengths little.
 LIKELIHOOD_SAMPLES, LIKELIHOOD_STEPS = 220, 60
 # The search ends when so many steps have added less than this to the logarithm of the likelihood.
 PATIENCE, SETTLED = 8, 0.1
@@ -30,13 +30,13 @@ JITTER = 1e-8
 
 
 class KernelShape(NamedTuple):
-    """What a process assumes about a function."""
+    """The parameters of a Gaussian process."""
 
     lengths: Floats
     height: float
     """Standard deviation of the function, in units of the outputs' spread"""
     noise: float
-    """Of the outputs, in the same units"""
+    """Standard deviation of the noise of the outputs, in the same units"""
 
 
 class FittedKernel(NamedTuple):
@@ -123,7 +123,7 @@ def fit_kernel(shape: KernelShape, inputs: Floats, y: Floats, rows: NDArray[np.i
 
 
 def spread_rows(points: Floats, number: int) -> NDArray[np.intp]:
-    """Rows that lie far from each other: each the farthest from all before it."""
+    """Rows that lie far from each other: each is the farthest from all rows before it."""
     chosen = np.empty(number, dtype=np.intp)
     chosen[0] = 0
     nearest = ((points - points[0]) ** 2).sum(axis=1)

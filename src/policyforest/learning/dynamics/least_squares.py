@@ -9,7 +9,7 @@ from policyforest._support.arguments import Floats
 RIDGE = 1e-6
 # Noise whose kurtosis is at most this is fitted by this power of the residuals; 1.8 is uniform noise, 3 normal noise.
 POWERS = ((8.0, 1.95), (4.0, 2.25))
-# Residuals count as at most so many standard deviations (uniform noise ends at 1.73): what is beyond is an error of the
+# Residuals count as at most this many standard deviations (uniform noise ends at 1.73); larger ones are errors of the
 # model.
 LARGEST_RESIDUAL = 1.8
 # Reweighted least squares: steps in which the power rises, and steps after that.
@@ -38,8 +38,8 @@ def fitted_to_noise(
     features: Floats, y: Floats, weights: Floats | None, shrink: float, n_slopes: int, coefficients: Floats
 ) -> Floats:
     """Coefficients for noise with bounds, from those of least squares: the sum of |residual|^p is minimised, where p
-    follows from the kurtosis of the residuals. Noise that is uniform tells more by its largest values than by its
-    squares: its slopes are a third more accurate (pendulum of 6 kg, ten seeds)."""
+    follows from the kurtosis of the residuals. The largest values of uniform noise contain more information than its
+    squares: slopes become a third more accurate (pendulum of 6 kg, ten seeds)."""
     missed = y - features @ coefficients
     spread = float(np.mean(missed**2))
     if not spread > 1e-12 * float(np.mean(y**2)):

@@ -14,7 +14,7 @@ from policyforest.learning.dynamics.regression import ModelInputs
 
 @dataclass(frozen=True)
 class Resampling:
-    """What was drawn, and how good the model was on held-out samples."""
+    """The samples that were drawn from a model, and how good the model was on held-out samples."""
 
     n_drawn: int
     state_scores: tuple[float, ...]
@@ -32,6 +32,6 @@ class RewardModel:
     inputs: ModelInputs
     targets: Floats
     sources: tuple[int, ...]
-    """Those dimensions"""
+    """The dimensions of (s, a, s') that the reward depends on"""
     rows: NDArray[np.intp]
     """The samples that it is learned from: those that are not terminal"""

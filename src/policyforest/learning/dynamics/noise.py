@@ -1,4 +1,5 @@
-"""The noise of a learned model: what held-out steps missed, and how its size depends on the place."""
+"""The noise of a learned model: its errors on held-out steps, and how their size depends on the state and the
+action."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from policyforest.learning.dynamics.regression import FittedOutput, ModelInputs
 
 # Residuals are scaled by a forest of their local variance, with leaves of at least this many samples or a twentieth.
 SPREAD_LEAF, SPREAD_SHARE = 50, 20
-# Residuals below this part of an output's spread are rounding errors, whose variance says nothing.
+# Residuals below this part of an output's spread are rounding errors, whose variance means nothing.
 ROUNDING = 1e-4
 
 

@@ -18,8 +18,8 @@ Refit = Callable[[NDArray[np.intp]], _core.LearnedModel]
 
 
 def open_loop_scores(data: Transitions, fold: NDArray[np.int64], n_steps: int, refit: Refit) -> tuple[float, ...]:
-    """R² of the change of each state dimension over `n_steps`, from every sample that so many follow in its fold, by a
-    model that has not seen that fold."""
+    """R² of the change of each state dimension over `n_steps`, from every sample that is followed by enough samples in
+    its fold, by a model that has not seen that fold."""
     starts = _starts(data, fold, n_steps)
     found = np.empty((len(starts), data.states.shape[1]))
     for f in np.unique(fold[starts]):

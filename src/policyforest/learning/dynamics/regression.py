@@ -1,4 +1,4 @@
-"""One learned output: a parametric part, and a Gaussian process or a forest with linear leaves of what that leaves.
+"""One learned output: a parametric part, and a Gaussian process or a forest with linear leaves for its residuals.
 
 The parametric part is none or a polynomial of standardised inputs, angles as sine and cosine:
 
@@ -35,10 +35,10 @@ BASES: tuple[Base, ...] = ("none", "linear", "quadratic", "cubic", "quartic", "q
 
 
 class OutputKind(NamedTuple):
-    """What an output is made of; `leaf`: samples per leaf divided by the coefficients of a leaf, None: no forest. The
-    base "kernel" is a linear function and a Gaussian process. `shrink`: the ridge of the coefficients of products, as a
-    part of the number of samples. `robust`: the base is fitted to what most samples obey, and ignores the others.
-    `odd`: the base is shrunk towards odd functions as far as noise hides the difference (`symmetry`)."""
+    """The parts of an output. `leaf`: samples per leaf divided by the coefficients of a leaf, None: no forest. The base
+    "kernel" is a linear function and a Gaussian process. `shrink`: the ridge of the coefficients of products, as a part
+    of the number of samples. `robust`: the base is fitted to what most samples obey, and ignores the others. `odd`: the
+    base is shrunk towards odd functions as far as noise hides the difference (`symmetry`)."""
 
     base: Base
     leaf: int | None = None
@@ -67,7 +67,7 @@ class ModelInputs:
 
     @cached_property
     def table(self) -> Floats:
-        """A row (centre, scale, turn, low, high) for each column, as the core wants it."""
+        """A row (centre, scale, turn, low, high) for each column, as the core expects it."""
         spread = self.rows.std(axis=0)
         centre = self.rows.mean(axis=0)
         scale = np.where(spread > 1e-9 * (1.0 + np.abs(centre)), spread, 1.0)
@@ -85,7 +85,7 @@ class ModelInputs:
         return {}
 
     def shape_of(self, y: Floats, seed: int) -> KernelShape:
-        """The shape of the kernel of what a linear function leaves of outputs at all rows."""
+        """The shape of the kernel for the residuals of a linear function at all rows."""
         key = y.tobytes()
         if key not in self.shapes:
             left = y - self.linear @ ridge(self.linear, y)
@@ -152,7 +152,7 @@ class FittedOutput(NamedTuple):
 
 
 def r_squared(missed: Floats, true: Floats) -> float:
-    """1 - (mean square of what was missed) / variance; of a constant 1 where it was hit, else 0."""
+    """1 - (mean square of the errors) / variance; for a constant output 1 if it was predicted exactly, else 0."""
     error, variance = float(np.mean(missed**2)), float(true.var())
     rounding = 1e-12 * float(np.mean(true**2))
     if variance <= rounding:
@@ -187,7 +187,7 @@ def fit_output(
         return FittedOutput(coefficients, None, fit_kernel(inputs.shape_of(y, seed), inputs.linear[:, 1:], left, rows))
     if kind.leaf is None:
         return FittedOutput(coefficients, None)
-    # What most samples do not show is not smooth: leaves are constant, and zero where nothing is missed.
+    # Exceptions from a law of most samples are not smooth: leaves are constant, and zero if nothing is missed.
     per_leaf = 1 if kind.robust else inputs.width
     forest = grow_forest(
         inputs.rows[rows],

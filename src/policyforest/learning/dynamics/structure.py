@@ -38,7 +38,7 @@ class ExogenousEvidence:
     score: float
     """R² of its change on held-out samples, from all inputs"""
     own_score: float
-    """The same from its own value alone"""
+    """R² of its change on held-out samples, from its own value alone"""
     found: bool
     """Whether it counts as exogenous: all inputs predict it hardly better than its own value does"""
 
@@ -49,19 +49,19 @@ class ExogenousEvidence:
 
 @dataclass(frozen=True)
 class Structure:
-    """How the dimensions of a state hang together."""
+    """How the dimensions of a state depend on each other."""
 
     inputs: tuple[int, ...]
     """The state dimensions that the dynamics depend on"""
     plain: tuple[int, ...]
-    """Those whose change is predicted"""
+    """The state dimensions whose change is predicted"""
     circles: tuple[tuple[int, int, float], ...] = ()
     """(sine, cosine, radius): one angle is predicted for each"""
     relations: tuple[StateRelation, ...] = field(default=(), repr=False)
     copies: tuple[tuple[int, int], ...] = ()
     """(dimension, source): history, shifted by one step, from a dimension of (state, action)"""
     commands_act: bool = True
-    """Whether the dynamics depend on the actions; not where these act late"""
+    """Whether the dynamics depend on the actions; False if these act late"""
 
     def sources(self, n_states: int, n_actions: int) -> list[int]:
         """The dimensions of (state, action) that the dynamics depend on."""

@@ -1,7 +1,7 @@
-"""A Debian in a folder, whose programs run with mounts of their own.
+"""A Debian in a folder, whose programs run with separate mounts.
 
-`unshare --mount` gives every command a mount namespace of its own: /proc and /dev are mounted in it, and are gone when
-the command ends, however it ends. Nothing stays mounted in the host, so nothing can be deleted through a mount.
+`unshare --mount` gives every command a separate mount namespace: /proc and /dev are mounted only in it, and disappear
+when the command ends in any way. Nothing stays mounted in the host, so nothing can be deleted through a mount.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from policyforest.ros.simulator import Topics
 from policyforest.ros.transport import JointSample, Transport
 
 JOINT_STATES, COMMAND, PLACE = Topics.joint_states, Topics.command, Topics.place
-# What the ODE engine makes of an angle that it was given; DART keeps it unchanged.
+# The error of the ODE engine in an angle that it was given; DART keeps the angle unchanged.
 PLACED = 1e-6
 
 
@@ -23,10 +23,10 @@ class SimulatorLostError(ConnectionError):
 
 
 class GazeboRod(EngineRod):
-    """A control step sends a torque and waits for the state that comes of it.
+    """A control step sends a torque and waits for the resulting state.
 
-    The world goes on from where it stands; only where that is not the state that is asked for, the rod is placed first.
-    An answer is known by its torque and by a later time, so that nothing late is taken for it."""
+    The world continues from its present state; if that is not the requested state, the rod is placed first. An answer
+    is recognised by its torque and a later time, so that a late message is not mistaken for it."""
 
     def __init__(self, transport: Transport, timeout: float = 10.0) -> None:
         self._transport, self._timeout = transport, timeout
@@ -43,7 +43,7 @@ class GazeboRod(EngineRod):
         return self.carry_on(torque)
 
     def carry_on(self, torque: float) -> tuple[float, float]:
-        """Angle and speed, 100 ms after where the world stands."""
+        """Angle and speed, 100 ms after the present state of the world."""
         before = self._newest
         if before is None:
             raise SimulatorLostError("Gazebo: has published no state to continue from")

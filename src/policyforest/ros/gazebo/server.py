@@ -1,4 +1,4 @@
-"""Gazebo as a process: a ROS master on the host, gzserver in its own Debian; started and stopped by process id."""
+"""Gazebo as a process: a ROS master on the host, gzserver in a separate Debian; started and stopped by process id."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PATIENCE = 60.0
 
 @dataclass(frozen=True)
 class Running:
-    """A process that was started here; a pid that was given to another since is told apart by its start."""
+    """A process that was started here; its start time distinguishes it from a later process with the same pid."""
 
     pid: int
     started: str
@@ -54,7 +54,7 @@ class Running:
 
 
 class Server:
-    """What runs in an installation; servers of different names do not see each other, and need ports of their own."""
+    """The processes of an installation; servers of different names do not see each other, and need different ports."""
 
     def __init__(self, installation: Installation, name: str = "main") -> None:
         self._installation = installation
@@ -73,7 +73,7 @@ class Server:
         return self._known().get("master_uri") if "gzserver" in self.running() else None
 
     def start(self, engine: str = "dart", ros_port: int = 11311, gazebo_port: int = 11345) -> str:
-        """Starts a master (unless there is one on that port) and the simulator; returns the master's address."""
+        """Starts a master (unless there is one on that port) and the simulator; returns the address of the master."""
         require_root()
         if "gzserver" in self.running():
             raise ValueError(f"gazebo: is already running in {self._installation.folder}; stop it first")
@@ -100,11 +100,11 @@ class Server:
         return uri
 
     def log(self, name: str) -> Path:
-        """Where a process writes."""
+        """The file that a process writes to."""
         return self._folder / f"{name}.log"
 
     def stop(self) -> list[str]:
-        """Stops what was started here, the simulator first; returns the names."""
+        """Stops the processes that were started here, the simulator first; returns their names."""
         running = self.running()
         for name in sorted(running):  # gzserver before roscore
             running[name].stop()
@@ -166,7 +166,7 @@ def stop_all(installation: Installation) -> list[str]:
 
 
 def master_answers(uri: str) -> bool:
-    """Whether there is a ROS master; somebody else on its port may be silent, or speak another language."""
+    """Whether there is a ROS master; another program on its port may not answer, or use another protocol."""
     try:
         return bool(_master(uri).getPid("/policyforest")[0] == 1)
     except Exception:
@@ -186,7 +186,7 @@ def _master(uri: str) -> Any:
 
 
 def _process(entry: Any) -> Running | None:
-    """A process as `Server` writes it down; None for anything else."""
+    """A process from the record of `Server`; None for anything else."""
     match entry:
         case [int(pid), str(started)]:
             return Running(pid, started)
@@ -200,7 +200,7 @@ def _roscore(port: int) -> list[str]:
 
 
 def _start_of(pid: int) -> str:
-    """When a process was started, in the system's ticks; empty where there is none, or only its remains."""
+    """When a process was started, in the system's ticks; empty if there is none, or only a zombie."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:

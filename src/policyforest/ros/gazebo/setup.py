@@ -1,13 +1,13 @@
-"""Setting Gazebo up, stage by stage; a finished stage is not done again, a broken one is taken up where it was.
+"""Setting Gazebo up, stage by stage; a finished stage is not repeated, and an interrupted one is resumed.
 
 | stage | what | about |
 |---|---|---|
 | base | a small Debian 11 ("bullseye"), by debootstrap | 2 min |
 | gazebo | its Gazebo 11 | 236 MB |
 | tools | compiler, Gazebo's headers, ROS 1's C++ libraries | 227 MB |
-| plugin | our plugin, compiled there; again whenever its source has changed | 1 min |
+| plugin | our plugin, compiled there again whenever its source has changed | 1 min |
 
-Debian 12 has no Gazebo, and Debian 11's cannot be mixed into it: hence a Debian of its own, with nothing but a folder.
+Debian 12 has no Gazebo, and Debian 11's cannot be mixed into it: hence a separate Debian in a folder.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ ShowLine = Callable[[str], None]
 
 
 def default_folder() -> Path:
-    """Where Gazebo lives unless it is said otherwise: POLICYFOREST_GAZEBO, or the user's cache."""
+    """The default folder of Gazebo: POLICYFOREST_GAZEBO, or the user's cache."""
     given = os.environ.get("POLICYFOREST_GAZEBO")
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(given) if given else Path(cache) / "policyforest" / "gazebo"
@@ -84,7 +84,7 @@ class Installation:
         return mark.is_file() and mark.read_text() == stage.key
 
     def set_up(self, say: ShowLine, tell: ShowLine) -> None:
-        """Does what is missing; `say` gets a line a stage, `tell` every line of the commands."""
+        """Runs the missing stages; `say` gets one line per stage, `tell` every line of the commands."""
         require_root()
         if self.folder.exists() and not self.folder.is_dir():
             raise ValueError(f"--dir: is '{self.folder}', which is a file; must be a folder")
@@ -96,7 +96,7 @@ class Installation:
         for number, stage in enumerate(stages, start=1):
             head = f"[{number}/{len(stages)}] {stage.text}"
             if self.done(stage):
-                say(f"{head}: is there")
+                say(f"{head}: already done")
                 continue
             say(f"{head} …")
             started = time.monotonic()
@@ -105,13 +105,13 @@ class Installation:
             say(f"{head}: done in {time.monotonic() - started:.0f} s")
 
     def require_removable(self) -> None:
-        """Refuses to remove what is not ours."""
+        """Refuses to remove a folder that is not ours."""
         require_root()
         if not (self.folder / MARK).is_file():
             raise ValueError(f"--dir: {self.folder} holds no set-up of Gazebo, nothing was removed")
 
     def remove(self) -> None:
-        """Takes everything away, with mounts that somebody may have made below."""
+        """Removes everything, including mounts that a user may have made below the folder."""
         self.require_removable()
         for point in mounts_below(self.folder):
             subprocess.run(["umount", "--lazy", point], check=True)
@@ -125,14 +125,14 @@ class Installation:
             raise OSError(f"--dir: {self.folder} has {free / 1e9:.1f} GB left, {NEEDED_BYTES / 1e9:.0f} are needed")
         if shutil.which("debootstrap") is None:
             run_logged(["apt-get", "install", "-y", "--no-install-recommends", "debootstrap"], self.log, tell)
-        # Half a Debian cannot be mended, only what was downloaded for it is kept.
+        # An incomplete Debian cannot be repaired; only the downloaded packages are kept.
         half, packages = self.folder / "chroot.half", self.folder / "packages"
         shutil.rmtree(half, ignore_errors=True)
         packages.mkdir(exist_ok=True)
         options = ["--variant=minbase", f"--keyring={KEYRING}", f"--cache-dir={packages}"]
         bootstrap = ["debootstrap", *options, SUITE, str(half), self._mirror or debian_mirror()]
         run_logged(["unshare", "--mount", "--propagation", "private", *bootstrap], self.log, tell)
-        # No services, no manuals, and no flush to the disk after each file: what breaks is done again.
+        # No services, no manuals, and no flush to the disk after each file, because an interrupted stage is repeated.
         (half / "usr/sbin/policy-rc.d").write_text("#!/bin/sh\nexit 101\n")
         (half / "usr/sbin/policy-rc.d").chmod(0o755)
         lean = ["force-unsafe-io", *(f"path-exclude=/usr/share/{name}/*" for name in ("doc", "man", "locale"))]
@@ -162,7 +162,7 @@ class Installation:
 
 
 def debian_mirror() -> str:
-    """Where this system has its own packages from, by apt's configuration."""
+    """The mirror of this system's own packages, from apt's configuration."""
     targets = ["apt-get", "indextargets", "--format", "$(ORIGIN) $(CODENAME) $(REPO_URI)", "Created-By: Packages"]
     found = subprocess.run(targets, capture_output=True, text=True, check=True).stdout
     rows = [line.split() for line in found.splitlines()]
@@ -173,7 +173,7 @@ def debian_mirror() -> str:
 
 
 def require_root() -> None:
-    """Refuses where a Debian in a folder cannot be entered."""
+    """Refuses systems on which a Debian in a folder cannot be entered."""
     if not sys.platform.startswith("linux") or os.geteuid() != 0:
         raise PermissionError("gazebo: needs Linux and root, to enter a system in a folder (chroot, mount)")
     if shutil.which("apt-get") is None or not KEYRING.is_file():
