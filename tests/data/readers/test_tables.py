@@ -68,9 +68,7 @@ def test_malformed_rows_fail_with_their_lines_or_are_left_out_and_counted(tmp_pa
     good = [f"0,{t / 10},{t},0,1,0,0" for t in range(8)]
     bad = [*good[:3], "0,0.3,oops,0,1,0,0", *good[4:6], "0,0.6,6,0", good[7]]
     path = write(tmp_path / "log.csv", *bad)
-    with pytest.raises(
-        ValueError, match=r"2 rows are malformed.*line 5: x: 'oops'.*line 8: has 4 fields instead of 7"
-    ):
+    with pytest.raises(ValueError, match=r"2 rows are malformed.*line 5: x: 'oops'.*line 8: has 4 fields instead of 7"):
         read(path)
     log = read(path, on_error="skip")
     assert log.description.n_malformed == 2
