@@ -20,6 +20,18 @@ def test_learning_finds_the_way_to_the_middle():
         assert np.abs(ahead).mean() < 0.5 * np.abs(states).mean()
 
 
+def test_policies_keep_the_names_of_the_dimensions_that_were_given_and_only_these():
+    numbered = line_samples(200, terminal=0.0)
+    named = pf.Transitions(
+        numbered.states, numbered.actions, numbered.rewards, numbered.next_states, numbered.terminals,
+        action_space=ACTIONS, observation_space=LINE, plant=pf.Plant(("position",), ("force",)),
+    )  # fmt: skip
+    for data, names in ((numbered, {}), (named, {"state_names": ["position"], "action_names": ["force"]})):
+        q = learner(horizon=2).fit(data)
+        for policy in (q.policy(), pf.FittedPolicyForest(n_states=50).fit(q), pf.learn(data, discount=0.5)):
+            assert {key: value for key, value in policy.info.settings.items() if key.endswith("_names")} == names
+
+
 def test_one_sample_is_enough_to_run():
     data = line_samples(5)[1:2]
     q = pf.FittedQIteration(horizon=3).fit(data)

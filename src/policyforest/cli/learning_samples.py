@@ -136,10 +136,9 @@ def _read(data: list[str], reading: dict[str, Any], quiet: bool) -> tuple[Transi
             note(str(warning))
     if log.description.delay is not None and not quiet:
         note(log.description.delay)
-    names = {"state": list(log.transitions.plant.state_names), "action": list(log.transitions.plant.action_names)}
-    files = ", ".join(Path(d).name for d in data)
-    told = {"data": files, STATE_NAMES: names["state"], ACTION_NAMES: names["action"]}
     plant = log.transitions.plant
+    files = ", ".join(Path(d).name for d in data)
+    told = {"data": files, STATE_NAMES: list(plant.state_names), ACTION_NAMES: list(plant.action_names)}
     known = {"reward": plant.reward, "terminal": plant.terminal}
     return log.transitions, told | {name: text for name, text in known.items() if text is not None}
 

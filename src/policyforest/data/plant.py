@@ -14,6 +14,7 @@ from typing import Any
 
 from policyforest._support.arguments import Floats, whole_number
 from policyforest._support.formulas import Expression
+from policyforest._support.labels import ACTION_NAMES, STATE_NAMES
 from policyforest._support.signals import Signals
 from policyforest.data.known_functions import Known
 
@@ -70,6 +71,12 @@ class Plant:
         for role in ("reward", "terminal"):
             full.function(role)
         return full
+
+    @property
+    def given_names(self) -> dict[str, list[str]]:
+        """The names of the dimensions for the info of a policy; empty if they are only numbered."""
+        numbered = all(name == f"s{d}" for d, name in enumerate(self.state_names))
+        return {} if numbered else {STATE_NAMES: [*self.state_names], ACTION_NAMES: [*self.action_names]}
 
     @property
     def says_more(self) -> bool:

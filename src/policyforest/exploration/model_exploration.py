@@ -281,8 +281,11 @@ class ModelExploration(ExploringAgent):
 
     def _labelled(self, made: ModelPlan) -> Policy:
         told = {"discount": self.model_planner.discount, "winner": made.winner, "known": self._known}
-        info = replace(made.policy.info, settings=told, n_samples=len(made.model.transitions), problem=self.problem.id)
-        return made.policy.with_info(info)
+        samples = made.model.transitions
+        settings = told | samples.plant.given_names
+        return made.policy.with_info(
+            replace(made.policy.info, settings=settings, n_samples=len(samples), problem=self.problem.id)
+        )
 
     def _seed(self, episode: int) -> int:
         return int(np.random.SeedSequence([self.seed, episode]).generate_state(1, np.uint64)[0])

@@ -258,4 +258,5 @@ class Contest:
             return policy
         compared = [asdict(candidate) for candidate in table]
         told = {"discount": self.discount, "winner": winner, "candidates": compared, "note": note}
-        return policy.with_info(replace(info, settings={**info.settings, **told}, n_samples=len(self.data)))
+        settings = {**info.settings, **self.data.plant.given_names, **told}
+        return policy.with_info(replace(info, settings=settings, n_samples=len(self.data)))

@@ -89,7 +89,7 @@ class FittedPolicyForest:
         forests = self._grow(samples, states, best, seed, executor)
         method = "fpf-pwl" if self.leaf_model == "linear" else "fpf-pwc"
         about_q = {"discount": q.settings.discount, "q": plain_settings(q.settings), "iterations": len(q.history)}
-        info = PolicyInfo.of(method, self, len(samples), **about_q)
+        info = PolicyInfo.of(method, self, len(samples), **about_q, **samples.plant.given_names)
         signals = samples.plant.signals
         return Policy(forests, samples.observation_space, samples.action_space, samples.periodic, info, signals=signals)
 

@@ -68,7 +68,7 @@ class QFunction:
             self.transitions.action_space,
             self.settings.search_mode(self.transitions) if action_search is None else action_search,
             self.settings.max_leaves,
-            PolicyInfo.of("fqi", self.settings, len(self.transitions)),
+            PolicyInfo.of("fqi", self.settings, len(self.transitions), **self.transitions.plant.given_names),
             self.transitions.periodic,
         )
 
