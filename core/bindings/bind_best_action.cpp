@@ -42,7 +42,7 @@ Results line_search(const NativeForest& self, Rows2 rows, std::size_t action_dim
   const auto work = [&](const std::atomic<bool>* cancel) {
     (*self.line_search(action_dim))(rows.data(), maxima.n, out, n_threads, cancel);
   };
-  if (maxima.n <= 16) {  // a control step: not worth a thread
+  if (maxima.n <= 16) {  // a control step: too little work for another thread
     const nb::gil_scoped_release release;
     work(nullptr);
   } else {
@@ -51,7 +51,7 @@ Results line_search(const NativeForest& self, Rows2 rows, std::size_t action_dim
   return maxima.results();
 }
 
-// One state after another with `search(x)`, states shared among the threads.
+// Calls `search(x)` for each state; the states are shared among the threads.
 template <class Search>
 Results each_state(const NativeForest& self, const Rows2& rows, std::size_t n_actions, std::size_t n_threads,
                    const Search& make_search) {
@@ -90,7 +90,7 @@ Results merged(const NativeForest& self, Rows2 rows, const std::vector<std::uint
   });
 }
 
-// Rows of states in an order in which neighbours are near each other, of up to 2^24 cells.
+// An order of rows of states in which neighbours are near each other, on a grid of up to 2^24 cells.
 auto near_rows(Rows2 rows) {
   auto* kept = new std::vector<std::uint32_t>(near_order(rows.data(), rows.shape(0), rows.shape(1), rows.shape(1), 24));
   nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<std::uint32_t>*>(p); });

@@ -38,8 +38,8 @@ std::shared_ptr<const Forest> shared(const NativeForest* native) {
 
 using UsedForest = std::tuple<const NativeForest*, std::vector<std::int32_t>, std::vector<bool>>;
 
-// `codes` has a row (operation, a, b, c) per instruction; a forest is given with the instructions of its inputs, and
-// which of these are angles.
+// `codes` has a row (operation, a, b, c) per instruction. Each forest comes with the instructions that compute its
+// inputs, and with flags for those that are angles.
 void make_program(StepProgram* self, std::size_t n_inputs, const Codes& codes, const Vector& values,
                   const std::vector<UsedForest>& forests, std::vector<std::int32_t> outputs) {
   require(values.shape(0) == codes.shape(0), "values: must have one number per instruction");
@@ -69,8 +69,8 @@ PolicyArithmetic arithmetic_of(const std::string& name) {
   throw std::invalid_argument("precision: is " + name + ", must be float64, float32 or int16");
 }
 
-// `periods` has a row (lo, hi) per state, lo == hi where it is not an angle; `cells` a row (low, scale) per state and
-// `outputs` a row (offset, factor) per action, both empty but for 16-bit numbers.
+// `periods` has a row (lo, hi) per state, with lo == hi if it is not an angle. `cells` has a row (low, scale) per state
+// and `outputs` a row (offset, factor) per action; both are empty unless the policy uses 16-bit numbers.
 void make_policy(CertifiedPolicy* self, const std::string& precision, const std::vector<const NativeForest*>& forests,
                  const Rows2& actions, const std::vector<std::pair<double, double>>& periods,
                  const std::vector<std::pair<double, double>>& cells,
@@ -105,11 +105,11 @@ void make_loop(ClosedLoop* self, const CertifiedPolicy& policy, const StepProgra
       ClosedLoop(policy, program, std::move(settings), sensors ? std::optional<StepProgram>(*sensors) : std::nullopt);
 }
 
-// Rows of cells (lo …, hi …) into rows of `width` numbers, by one of the loop's questions.
+// Computes a row of `width` numbers for each cell (lo …, hi …), with one of the functions of the loop.
 template <class Ask>
 Arrays ask_cells(const ClosedLoop& loop, const Rows2& cells, std::size_t width, const Ask& ask) {
   const std::size_t n = loop.n_states();
-  require(cells.shape(1) == 2 * n, "cells: must have the lower sides, then the upper ones");
+  require(cells.shape(1) == 2 * n, "cells: rows must hold the lower sides, then the upper ones");
   Numbers out(cells.shape(0) * width);
   {
     const nb::gil_scoped_release release;
@@ -145,7 +145,7 @@ void make_search(InvariantSearch* self, const ClosedLoop& loop, const Rows2& roo
   new (self) InvariantSearch(loop, std::move(settings));
 }
 
-// Boxes (lo …, hi …) and successors of all cells, and rows (status, rank): -1 where a cell is not proved.
+// Boxes (lo …, hi …) and successors of all cells, and rows (status, rank); the rank is -1 if a cell is not proved.
 std::tuple<Arrays, Arrays, Arrays> cells_of(const InvariantSearch& search, std::size_t n) {
   Numbers boxes, after, state;
   for (std::size_t i = 0; i < search.n_known(); ++i) {

@@ -1,4 +1,4 @@
-// The benchmark systems for Python: independent steps in bulk, and whole rollouts.
+// The benchmark systems for Python: many independent steps at once, and whole rollouts.
 #include <nanobind/stl/tuple.h>
 
 #include <stdexcept>
@@ -26,7 +26,7 @@ void require_shape(const char* name, const Rows2& rows, std::size_t n_rows, std:
   }
 }
 
-// (states, actions, rewards, terminal), with one row more of states than of actions.
+// (states, actions, rewards, terminal); there is one more row of states than of actions.
 using Played = std::tuple<Numbers, Numbers, Numbers, bool>;
 
 Played roll_out(const System& system, const ControlLaw& control_law, const Vector& start, const Rows2& noise) {
@@ -98,7 +98,7 @@ Numbers pendulum_rows(const InvertedPendulum& pendulum, const Rows2& states, con
   return to_numpy(std::move(after), {n, 2});
 }
 
-// Systems without parameters: made, copied and pickled without arguments.
+// Binds a system without parameters, which is created, copied and pickled without arguments.
 template <class T>
 void register_plain_system(nb::module_& m, const char* name) {
   nb::class_<T, System>(m, name)

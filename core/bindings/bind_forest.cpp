@@ -16,7 +16,7 @@ namespace {
 using Ints32 = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Ints64 = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// Takes arrays of equal length (the Python side checks shapes and types) and validates what they say.
+// Makes a forest from arrays of equal length. The Python side checks shapes and types; this validates the contents.
 void make_forest(NativeForest* self, Ints32 feature, Vector split, Ints32 child, Ints64 node_offsets,
                  Rows2 coefficients, Rows2 box) {
   if (split.shape(0) != feature.shape(0) || child.shape(0) != feature.shape(0))
@@ -66,8 +66,8 @@ PyObject* predict_one(PyObject* self, PyObject* x) {
 }
 
 PyMethodDef kPredictOne = {"predict_one", predict_one, METH_O,
-                           "predict_one(x, /)\n--\n\nF(x) for one row. A contiguous float64 array is read where it is; "
-                           "other real numbers are converted."};
+                           "predict_one(x, /)\n--\n\nF(x) for one row. A contiguous float64 array is read without a "
+                           "copy; other real numbers are converted."};
 
 auto predict_rows(const NativeForest& self, Rows2 rows, std::size_t n_threads) {
   constexpr std::size_t kPiece = 4096;
@@ -83,7 +83,7 @@ auto predict_rows(const NativeForest& self, Rows2 rows, std::size_t n_threads) {
       };
     });
   };
-  if (n * self.forest.n_trees() < 1'000'000) {  // a few milliseconds: not worth a thread
+  if (n * self.forest.n_trees() < 1'000'000) {  // a few milliseconds: too little work for another thread
     const nb::gil_scoped_release release;
     work(nullptr);
   } else {

@@ -9,7 +9,7 @@ namespace policyforest {
 
 namespace {
 
-// `grid` has rows (lo, hi, steps) and `period` rows (lo, hi), one an input; the Python side has checked everything.
+// `grid` has rows (lo, hi, steps) and `period` rows (lo, hi), one per input; the Python side has checked everything.
 NativeForest* grow_forest(Rows2 columns, Vector y, std::optional<Vector> score, std::optional<Vector> weight, Rows2 box,
                           Rows2 grid, Rows2 period, std::size_t n_trees, std::size_t max_features,
                           std::size_t min_samples_leaf, double min_variance, bool linear, std::uint64_t seed,

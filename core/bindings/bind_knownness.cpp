@@ -31,7 +31,7 @@ Numbers knownness(const KnownnessForest& self, const Rows2& rows, std::size_t n_
   return to_numpy(std::move(out), {rows.shape(0)});
 }
 
-// (boxes, points in each, knownness of each)
+// (boxes, number of points in each, knownness of each)
 std::tuple<Numbers, Numbers, Numbers> leaves(const KnownnessForest& self, std::size_t tree) {
   const std::vector<KnownnessLeaf> found = self.leaves(tree);
   std::vector<double> boxes, counts, known;

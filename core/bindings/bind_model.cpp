@@ -1,4 +1,4 @@
-// Learned models for Python: put together part by part, stepped in bulk, and rolled out with a policy.
+// Learned models for Python: they are assembled part by part, stepped for many rows, and rolled out with a policy.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -45,7 +45,7 @@ void add_output(RegressorGroup& group, Vector coefficients, const NativeForest* 
 
 // Gives the last output a kernel expansion over the scaled inputs.
 void set_kernel(RegressorGroup& group, Vector lengths, Rows2 centres, Vector weights) {
-  if (group.outputs.empty()) throw std::invalid_argument("kernel: there is no output yet");
+  if (group.outputs.empty()) throw std::invalid_argument("kernel: add an output first");
   const std::size_t width = lengths.shape(0);
   if (centres.shape(1) != width || centres.shape(0) != weights.shape(0))
     throw std::invalid_argument("centres: must have one row per weight and one column per length");
@@ -119,11 +119,12 @@ void set_edge(LearnedModel& self, Rows2 box, Vector margin, bool ends, double va
   self.leaving_reward = reward;
 }
 
-// Rows (low, high, rate, dead, step, first, last, steps), the dimensions of last actions, and pairs of copies.
+// Rows (low, high, rate, dead, step, first, last, steps) of the actuators, the state dimensions that hold their
+// previous actions, and pairs (dimension, source) of copies.
 void set_signals(LearnedModel& self, Rows2 actuators, Sizes before,
                  const std::vector<std::tuple<std::size_t, std::size_t>>& copies) {
   if (actuators.shape(1) != 8 || actuators.shape(0) != before.size())
-    throw std::invalid_argument("actuators: must have eight columns, and one last action each");
+    throw std::invalid_argument("actuators: must have eight columns, and one previous action each");
   self.actuators.clear();
   self.copies.clear();
   for (std::size_t j = 0; j < actuators.shape(0); ++j)
@@ -161,7 +162,7 @@ Stepped step(const LearnedModel& self, Rows2 states, Rows2 actions, std::optiona
           to_numpy(std::move(out.end_chance), {n}), to_numpy(std::move(out.end_reward), {n})};
 }
 
-// How often rows near the first n follow, in blocks of n.
+// The number of blocks of n rows, near the first n rows, that follow them.
 std::size_t moves_around(const LearnedModel& self, Rows2 states, Rows2 actions, std::size_t n) {
   const std::size_t n_rows = states.shape(0);
   self.check();
@@ -172,7 +173,7 @@ std::size_t moves_around(const LearnedModel& self, Rows2 states, Rows2 actions, 
   return n_rows / n - 1;
 }
 
-// Steps of the first n rows and of rows near them; the others follow in blocks of n.
+// Steps of the first n rows and of rows near them, which follow in blocks of n.
 Stepped step_around(const LearnedModel& self, Rows2 states, Rows2 actions, std::size_t n) {
   const std::size_t n_rows = states.shape(0), n_moves = moves_around(self, states, actions, n);
   ModelStep out;
@@ -184,7 +185,7 @@ Stepped step_around(const LearnedModel& self, Rows2 states, Rows2 actions, std::
           to_numpy(std::move(out.end_chance), {n_rows}), to_numpy(std::move(out.end_reward), {n_rows})};
 }
 
-// Rewards, chances of an end and rewards of an end of the same steps, whose next states are known.
+// Rewards, and probabilities and rewards of an end, for the same steps with given next states.
 std::tuple<Numbers, Numbers, Numbers> earn_around(const LearnedModel& self, Rows2 states, Rows2 actions,
                                                   Rows2 next_states, std::size_t n) {
   const std::size_t n_rows = states.shape(0), n_moves = moves_around(self, states, actions, n);

@@ -1,5 +1,5 @@
-// Trajectories in learned models for Python: sequences of actions and policies played, the backward pass, and how far
-// states are from visited ones.
+// Trajectories in learned models for Python: playing sequences of actions and policies, the backward pass, and
+// distances of states from visited ones.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 
@@ -26,8 +26,8 @@ void require_shape(const char* name, const Array& array, std::initializer_list<s
   std::size_t k = 0;
   for (const std::size_t size : wanted)
     if (array.shape(k++) != size)
-      throw std::invalid_argument(std::string(name) + ": has " + std::to_string(array.shape(k - 1)) + " on axis " +
-                                  std::to_string(k - 1) + ", must have " + std::to_string(size));
+      throw std::invalid_argument(std::string(name) + ": has length " + std::to_string(array.shape(k - 1)) +
+                                  " on axis " + std::to_string(k - 1) + ", must have " + std::to_string(size));
 }
 
 TrackRules rules_of(const LearnedModel& model, const Rows2& starts, std::size_t n_steps, const Rows2& action_box,

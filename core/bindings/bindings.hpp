@@ -1,4 +1,4 @@
-// What the bindings share: the Python-side forest, array types, and calls that Ctrl-C can stop.
+// Shared by the bindings: the forest of the Python side, array types, and calls that Ctrl-C can stop.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -35,8 +35,8 @@ struct NativeForest {
     std::call_once(compiled, [this] { predictor_ = std::make_unique<Predictor>(forest); });
     return *predictor_;
   }
-  // The search over one action dimension, kept from call to call: making it visits every node. Each dimension has its
-  // own, since a search over several asks for one after the other.
+  // The search over one action dimension, kept for later calls because compiling it visits every node. Each dimension
+  // has its own, since a search over several dimensions needs one after the other.
   std::shared_ptr<const LineSearch> line_search(std::size_t action) const {
     const std::lock_guard lock(searched);
     auto& kept = searches_[action];
@@ -44,7 +44,7 @@ struct NativeForest {
     return kept;
   }
 
-  // Gives the memory of the searches back, a copy of every node for each; they are made again when they are needed.
+  // Frees the searches, each of which holds a copy of every node; they are made again when they are needed.
   void release_search() const {
     const std::lock_guard lock(searched);
     searches_.clear();
@@ -57,7 +57,7 @@ struct NativeForest {
   mutable std::map<std::size_t, std::shared_ptr<const LineSearch>> searches_;
 };
 
-// An array that takes over the numbers of a vector.
+// An array that owns the numbers of a vector, without a copy.
 inline nb::ndarray<nb::numpy, double> to_numpy(std::vector<double> numbers, std::vector<std::size_t> shape) {
   auto* kept = new std::vector<double>(std::move(numbers));
   nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<double>*>(p); });
@@ -73,8 +73,8 @@ inline Box to_box(const Rows2& box) {
   return result;
 }
 
-// Runs work(const std::atomic<bool>* cancel) in a thread of its own without the GIL, looks for Ctrl-C twenty
-// times a second, and on one stops the work and raises what Python raised.
+// Runs work(const std::atomic<bool>* cancel) in its own thread without the GIL and checks for Ctrl-C twenty times
+// per second. On Ctrl-C it stops the work and raises Python's exception.
 template <class Work>
 void run_interruptibly(const Work& work) {
   std::atomic<bool> cancel{false};

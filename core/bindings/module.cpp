@@ -1,4 +1,4 @@
-// The module policyforest._core: calls the register_* function of each file, nothing else.
+// The module policyforest._core: it only calls the register_* function of each file.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -8,7 +8,7 @@
 
 NB_MODULE(_core, m) {
   m.doc() = "The native core (C++20). Typed Python in the rest of the package wraps all of it.";
-  nb::set_leak_warnings(false);  // objects that are alive when the interpreter ends are no error
+  nb::set_leak_warnings(false);  // objects may outlive the interpreter
   using namespace policyforest;
   if (!import_numpy()) throw nb::python_error();
   m.def("simd_path", [] { return std::string(kernels().name); });

@@ -24,7 +24,7 @@ nb::object stolen(PyObject* result) {
   return nb::steal(result);
 }
 
-// What np.asarray makes of it. A ragged list is a ValueError, which gets the name of the argument.
+// The argument as np.asarray converts it. The ValueError for a ragged list is raised with the name of the argument.
 nb::object any_array(const char* name, PyObject* given) {
   PyObject* array = PyArray_FromAny(given, nullptr, 0, 0, NPY_ARRAY_ENSUREARRAY, nullptr);
   if (array) return nb::steal(array);
@@ -33,7 +33,7 @@ nb::object any_array(const char* name, PyObject* given) {
   nb::raise_from(error, PyExc_ValueError, "%s: not an array of numbers (%s)", name, nb::str(error.value()).c_str());
 }
 
-// Throws for a masked array with masked entries: any_array would drop the mask, and take what is missing for numbers.
+// Throws for a masked array with masked entries: any_array would drop the mask and read the masked entries as numbers.
 void require_unmasked(const char* name, PyObject* given) {
   if (!PyArray_Check(given) || PyArray_CheckExact(given)) return;
   if (!nb::cast<bool>(nb::module_::import_("numpy.ma").attr("is_masked")(nb::handle(given)))) return;
@@ -60,7 +60,7 @@ nb::object cast_vector(const nb::object& array, int type) {
       PyArray_FromArray(as_array(array), PyArray_DescrFromType(type), NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST));
 }
 
-// Gymnasium's observations are mostly float32: this adds 80 ns to a call, NumPy's general conversion 260 ns.
+// Gymnasium's observations are mostly float32. This adds 80 ns to a call; NumPy's general conversion adds 260 ns.
 nb::object widened_vector(const float* numbers, Py_ssize_t n) {
   double* out = nullptr;
   nb::object result = stolen(new_vector(n, &out));
@@ -68,7 +68,7 @@ nb::object widened_vector(const float* numbers, Py_ssize_t n) {
   return result;
 }
 
-// Rounds to the nearest float. NumPy would warn of overflow and underflow: the one is refused here, the other allowed.
+// Rounds to the nearest float. NumPy would warn of overflow and underflow; here overflow is refused, underflow allowed.
 nb::object rounded_vector(const char* name, const nb::object& doubles, Py_ssize_t n) {
   const double* numbers = vector_data<double>(doubles.ptr(), n);
   float* out = nullptr;
@@ -91,7 +91,7 @@ bool import_numpy() { return PyArray_ImportNumPyAPI() >= 0; }
 
 template <class T>
 const T* vector_data(PyObject* array, Py_ssize_t n) {
-  if (!PyArray_CheckExact(array)) return nullptr;  // a subclass can mean other numbers, such as a masked array
+  if (!PyArray_CheckExact(array)) return nullptr;  // a subclass, such as a masked array, can mean other numbers
   auto* a = reinterpret_cast<PyArrayObject*>(array);
   if (PyArray_NDIM(a) != 1 || PyArray_TYPE(a) != kType<T> || PyArray_DIM(a, 0) != n || !PyArray_ISCARRAY_RO(a))
     return nullptr;

@@ -1,4 +1,4 @@
-// The shortest way to the numbers of a NumPy array: its C structure (25 ns; nb::ndarray takes 100 ns).
+// The fastest access to the numbers of a NumPy array: its C structure (25 ns; nb::ndarray takes 100 ns).
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -10,7 +10,7 @@ namespace policyforest {
 // Loads NumPy's C interface; called once by the module.
 bool import_numpy();
 
-// The numbers of a contiguous array of T (double or float) of shape (n,); null where `array` is anything else.
+// The numbers of a contiguous array of T (double or float) of shape (n,); null if `array` is anything else.
 template <class T>
 const T* vector_data(PyObject* array, Py_ssize_t n);
 
@@ -18,15 +18,15 @@ const T* vector_data(PyObject* array, Py_ssize_t n);
 template <class T>
 PyObject* new_vector(Py_ssize_t n, T** data);
 
-// What NumPy makes of n real numbers of another type or layout, as a new contiguous array of T of shape (n,).
-// Throws the Python error, which begins with the name of the argument, for anything else.
+// Converts n real numbers of another type or layout to a new contiguous array of T of shape (n,), with NumPy.
+// For anything else throws the Python error, which begins with the name of the argument.
 template <class T>
 nanobind::object converted_vector(const char* name, PyObject* numbers, Py_ssize_t n);
 
 // Throws the Python error for a number that is not finite.
 [[noreturn]] void refuse_number(const char* name, double number, std::size_t where);
 
-// n finite numbers that a caller of Python gave: read where they are if possible, else converted.
+// n finite numbers from a Python caller: read without a copy if possible, else converted.
 template <class T>
 class Row {
  public:

@@ -1,4 +1,4 @@
-// Algorithm 2: two trees walked side by side into one, and a whole forest folded into one tree.
+// Algorithm 2: merges two trees into one, and a whole forest into one tree.
 #include <cmath>
 #include <limits>
 #include <stdexcept>
@@ -21,7 +21,7 @@ void check_weights(double w1, double w2) {
 
 void check_trees(const TreeView& t1, const TreeView& t2, const Box& box) {
   if (t1.n_inputs != t2.n_inputs || t1.linear() != t2.linear())
-    throw std::invalid_argument("t2: must have the inputs and the kind of leaves of t1");
+    throw std::invalid_argument("t2: must have the same inputs and the same kind of leaves as t1");
   if (box.lo.size() != t1.n_inputs || box.hi.size() != t1.n_inputs)
     throw std::invalid_argument("box: has " + std::to_string(box.dims()) + " dimensions; the trees have " +
                                 std::to_string(t1.n_inputs) + " inputs");
@@ -52,15 +52,15 @@ class Merger {
  private:
   static constexpr std::int32_t kOnlyRestore = -1;
 
-  // The paper's (n1, n2): `first` is the one whose split comes next. They change places at every recursion.
+  // The paper's (n1, n2): the split of `first` comes next. The two nodes are swapped at every recursion.
   struct Pair {
     const Node* first;
     const Node* second;
-    bool swapped;  // `first` is of t2
+    bool swapped;  // `first` belongs to t2
   };
 
   struct Step {
-    double lo, hi;  // what the dimension is set to before the pair is merged
+    double lo, hi;  // the sides to which the dimension is set before the pair is merged
     Pair pair;
     std::int32_t dim, target;
   };
@@ -101,7 +101,7 @@ class Merger {
     steps_.push_back({lo, v, {pair.second, child_of_first(pair, 0), !pair.swapped}, dim, child});
   }
 
-  // t1 comes first in the sum whatever the parity of the swaps, so equal pairs of leaves give equal bits.
+  // t1 comes first in the sum for any number of swaps, so equal pairs of leaves give equal bits.
   double weighted(double phi1, double phi2) const { return (w1_ * phi1 + w2_ * phi2) / (w1_ + w2_); }
 
   void emit_leaf(std::size_t target, const Pair& pair) {
@@ -114,7 +114,7 @@ class Merger {
     leaves_[target] = {&leaf1, &leaf2};
   }
 
-  // Leaves are met depth first but numbered in the order of the nodes, so their models come last.
+  // Leaves are reached depth first but numbered in the order of the nodes, so their models are computed last.
   void average_models() {
     if (!t1_.linear()) return;
     result_.coefficients.reserve(count_leaves(result_.view()) * (result_.n_inputs + 1));
@@ -135,7 +135,7 @@ class Merger {
   std::vector<std::pair<const Node*, const Node*>> leaves_;  // the leaves that a linear leaf is made of
 };
 
-// Trees of weight zero say nothing and are left out.
+// Trees of weight zero are left out.
 std::vector<std::pair<std::size_t, double>> weighted_trees(std::size_t n_trees, std::span<const double> weights) {
   if (!weights.empty() && weights.size() != n_trees)
     throw std::invalid_argument("weights: has " + std::to_string(weights.size()) +

@@ -1,4 +1,4 @@
-// Algorithm 1: what a tree over (s, a) says about a alone once s is known.
+// Algorithm 1: the tree over a alone that a tree over (s, a) becomes for a given s.
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -12,10 +12,10 @@ namespace {
 
 void check_sizes(std::size_t n_inputs, std::span<const double> x, std::span<const std::uint8_t> fixed) {
   if (x.size() != n_inputs)
-    throw std::invalid_argument("x: has " + std::to_string(x.size()) + " entries; must have one an input, " +
+    throw std::invalid_argument("x: has " + std::to_string(x.size()) + " entries; must have one per input, " +
                                 std::to_string(n_inputs));
   if (fixed.size() != n_inputs)
-    throw std::invalid_argument("fixed: has " + std::to_string(fixed.size()) + " entries; must have one an input, " +
+    throw std::invalid_argument("fixed: has " + std::to_string(fixed.size()) + " entries; must have one per input, " +
                                 std::to_string(n_inputs));
 }
 
@@ -52,7 +52,7 @@ void append_projected_model(std::span<const double> model, std::span<const doubl
 Tree project_renumbered(const TreeView& tree, std::span<const double> x, std::span<const std::uint8_t> fixed,
                         std::span<const std::int32_t> position, std::size_t n_free) {
   Tree result{{Node{}}, {}, n_free};
-  std::vector<const Node*> source{tree.nodes.data()};  // of every node of the result
+  std::vector<const Node*> source{tree.nodes.data()};  // the source of every node of the result
   // The result is its own queue: a node's children are appended behind it before the loop gets there.
   for (std::size_t i = 0; i < result.nodes.size(); ++i) {
     const Node& node = skip_decided(tree, source[i], x, fixed);

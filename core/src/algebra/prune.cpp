@@ -1,4 +1,4 @@
-// Algorithm 3: the splits that change the prediction least are taken out, the cheapest first.
+// Algorithm 3: removes the splits that change the prediction least, the one with the smallest loss first.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -62,8 +62,8 @@ class Pruner {
  private:
   using Candidate = std::pair<double, std::size_t>;  // (loss, node): ties go to the node that comes first
 
-  // Fills in what the losses need of node i: the share of the whole box it takes and, where leaves are
-  // linear, the centres and half widths of its sides.
+  // Computes the values of node i that the losses need: its share of the whole box and, if leaves are linear, the
+  // centres and half widths of its sides.
   void measure(std::size_t i, const Box& box, const Box& open) {
     volume_[i] = share(box, open);
     empty_[i] = is_empty(open);
@@ -81,7 +81,7 @@ class Pruner {
     return open.hi[d] - std::max(open.lo[d], box.lo[d]);
   }
 
-  // Dimensions that are not cut, be they infinite or without width, count as 1.
+  // A dimension that is not cut counts as 1, even if it is infinite or has no width.
   static double share(const Box& box, const Box& open) {
     if (is_empty(open)) return 0.0;
     double product = 1.0;
@@ -98,8 +98,8 @@ class Pruner {
     return nodes_[lower].is_leaf() && nodes_[lower + 1].is_leaf();
   }
 
-  // Eq. (averageApproximator), for a value or a coefficient. The clamp keeps equal children what they are, to
-  // the bit, and makes up for volumes near 0, which round badly.
+  // Eq. (averageApproximator), for a value or a coefficient. The clamp keeps the value of equal children, bit for
+  // bit, and corrects the large rounding errors of volumes near 0.
   double averaged(double phi_l, double phi_u, std::size_t node) const {
     const auto lower = static_cast<std::size_t>(nodes_[node].child);
     if (volume_[node] == 0.0) return without_volume(phi_l, phi_u, lower);
@@ -107,7 +107,7 @@ class Pruner {
     return std::clamp(phi, std::min(phi_l, phi_u), std::max(phi_l, phi_u));
   }
 
-  // Of two children on a face of the box, one that no point of the box reaches must not change the other.
+  // For two children on a face of the box: one that no point of the box reaches must not change the other.
   double without_volume(double phi_l, double phi_u, std::size_t lower) const {
     if (empty_[lower] != empty_[lower + 1]) return empty_[lower] ? phi_u : phi_l;
     return std::clamp(phi_l / 2 + phi_u / 2, std::min(phi_l, phi_u), std::max(phi_l, phi_u));
@@ -156,7 +156,7 @@ class Pruner {
     nodes_[node] = {value, nodes_[lower].child, -1};
   }
 
-  // The nodes that the root still reaches, in their old order: siblings stay adjacent, parents stay first.
+  // The nodes that can still be reached from the root, in their old order: siblings stay adjacent, parents stay first.
   Tree compacted() {
     std::vector<std::uint8_t> alive(nodes_.size(), 0);
     std::vector<std::int32_t> place(nodes_.size(), 0);
@@ -192,7 +192,7 @@ class Pruner {
   std::vector<std::int32_t> parent_;
   std::vector<double> volume_;       // as a fraction of the whole box
   std::vector<std::uint8_t> empty_;  // whether no point of the box reaches the node
-  std::vector<Side> sides_;          // n_inputs_ a node where leaves are linear
+  std::vector<Side> sides_;          // n_inputs_ per node if leaves are linear
   std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> splits_;
 };
 

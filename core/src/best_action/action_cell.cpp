@@ -10,8 +10,8 @@ namespace policyforest {
 
 namespace {
 
-// The best coordinate of (lo, hi] for a function of this slope; the middle where it is constant. `border` is
-// the lower bound of the action box, below which lo may lie by one double.
+// The best coordinate of (lo, hi] for a function with this slope; the middle if the function is constant. `border`
+// is the lower bound of the action box; lo may be one double below it.
 double best_coordinate(double slope, double lo, double hi, double border) {
   if (slope > 0.0) return hi;
   if (slope < 0.0) return first_inside(lo);
@@ -45,7 +45,7 @@ double next_threshold(const Forest& actions, const Box& open, std::size_t d) {
   return next;
 }
 
-// The forest's value were every tree at its least value in the box; no value in the box is lower.
+// A lower bound on the forest's values in the box: the mean of the smallest values of the trees.
 double least_value(const Forest& actions, const Box& open) {
   double sum = 0.0;
   std::vector<std::int32_t> pending;
@@ -65,7 +65,7 @@ std::vector<std::uint8_t> state_inputs(const Forest& forest, std::span<const std
   if (forest.n_trees() == 0) throw std::invalid_argument("forest: has no trees; must have at least one");
   if (is_action.size() != forest.n_inputs())
     throw std::invalid_argument("is_action: has " + std::to_string(is_action.size()) +
-                                " entries; must have one an input, " + std::to_string(forest.n_inputs()));
+                                " entries; must have one per input, " + std::to_string(forest.n_inputs()));
   std::vector<std::uint8_t> fixed;
   for (std::size_t d = 0; d < is_action.size(); ++d) {
     fixed.push_back(is_action[d] ? 0 : 1);
@@ -75,7 +75,7 @@ std::vector<std::uint8_t> state_inputs(const Forest& forest, std::span<const std
                                   " to " + std::to_string(hi) + "; actions need finite bounds");
   }
   if (std::find(fixed.begin(), fixed.end(), 0) == fixed.end())
-    throw std::invalid_argument("is_action: names no input; must name at least one");
+    throw std::invalid_argument("is_action: marks no input; must mark at least one");
   return fixed;
 }
 

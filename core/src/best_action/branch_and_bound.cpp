@@ -1,10 +1,10 @@
 // The exact best action: branch and bound over half-open action boxes (lo, hi].
 //
 // On a box every projected tree has a frontier, the lowest node whose subtree holds all of the box. The sum
-// of the largest leaves below the frontiers bounds F from above, and because floating-point addition and
-// division are monotone it does so to the bit, summed in the order in which F is. The search goes depth first
-// into the child with the larger bound, so memory is O(depth) and good incumbents come early. On 25 trees of
-// 5,000 samples it opens about 100 boxes in 2 action dimensions, 350 in 3, 1,400 in 4 and 8,000 in 6.
+// of the largest leaves below the frontiers bounds F from above. Floating-point addition and division are
+// monotone, so this bound is exact if it is summed in the same order as F. The search goes depth first into the
+// child with the larger bound, so memory is O(depth) and good incumbents come early. On 25 trees of 5,000
+// samples it opens about 100 boxes in 2 action dimensions, 350 in 3, 1,400 in 4 and 8,000 in 6.
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
@@ -56,7 +56,7 @@ class Search {
   // A box of the stack; its sides and frontiers are in sides_ and frontiers_.
   struct Frame {
     double bound;
-    std::int32_t tree;  // the one to split at, or kResolved
+    std::int32_t tree;  // the tree at whose frontier the box is split, or kResolved
   };
 
   double* lo(std::size_t frame) { return sides_.data() + frame * 2 * n_dims_; }
@@ -80,7 +80,7 @@ class Search {
     settle(0);
   }
 
-  // Moves the frontiers down as far as the box decides, and finds the bound and the tree to split at.
+  // Moves the frontiers down as far as the box determines them, and finds the bound and the tree to split at.
   void settle(std::size_t frame) {
     const double *low = lo(frame), *high = hi(frame);
     double sum = 0.0, urgency = 0.0;
@@ -107,8 +107,8 @@ class Search {
     frames_[frame] = {sum / static_cast<double>(n_trees_), tree};
   }
 
-  // Trees that have come to a linear leaf are bounded together: the largest value of the sum of their
-  // functions in this box, which is far below the sum of their largest values.
+  // Trees whose frontier is a linear leaf are bounded together, by the largest value of the sum of their functions
+  // in this box, which is far below the sum of their largest values.
   double linear_bound(std::size_t frame) {
     double sum = 0.0;
     std::fill(slope_.begin(), slope_.end(), 0.0);
@@ -138,7 +138,7 @@ class Search {
     return bound < best_value_ || (bound == best_value_ && !before_best(lo(frame)));
   }
 
-  // Replaces the box on top by its two parts; the more promising one comes to lie on top.
+  // Replaces the box on top of the stack by its two parts, the more promising one on top.
   void branch() {
     const std::size_t upper = depth_ - 1, lower = depth_;
     reserve_frames(depth_ + 1);
@@ -156,7 +156,7 @@ class Search {
     std::swap_ranges(frontier(upper), frontier(upper) + n_trees_, frontier(lower));
   }
 
-  // A box in which every tree has one function: its best action may become the best so far.
+  // Compares the best action of a box in which every tree has a single function with the best action so far.
   void offer(std::size_t frame) {
     double value = frames_[frame].bound;
     const Box cell{{lo(frame), hi(frame)}, {hi(frame), hi(frame) + n_dims_}};
@@ -177,8 +177,8 @@ class Search {
     return forest_.predict(x_.data());
   }
 
-  // Constant leaves: which cells of equal value a box of the search joins depends on the order of its splits,
-  // but its lower corner does not, so the box that is returned is built again from there.
+  // Constant leaves: the cells of equal value that a box of the search joins depend on the order of its splits, but
+  // its lower corner does not, so the returned box is rebuilt from this corner.
   BestAction finish() {
     if (!actions_.linear()) {
       std::vector<double> point;
@@ -198,12 +198,12 @@ class Search {
   const std::size_t n_trees_, n_dims_;
 
   std::vector<Frame> frames_;
-  std::vector<double> sides_;            // lo, then hi, of every frame
-  std::vector<std::int32_t> frontiers_;  // a node per tree of every frame
+  std::vector<double> sides_;            // for every frame lo, then hi
+  std::vector<std::int32_t> frontiers_;  // for every frame one node per tree
   std::size_t depth_ = 0;
 
   std::vector<double> slope_;
-  std::vector<double> best_corner_;  // empty until there is a best
+  std::vector<double> best_corner_;  // empty until an action is found
   double best_value_ = 0.0;
   BestAction best_{}, candidate_{};
 };

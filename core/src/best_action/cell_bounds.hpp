@@ -1,9 +1,9 @@
-// Which cells of the action axis can hold the maximum of a state of a group, by bounds that all of them share.
+// Finds the cells of the action axis that can hold the maximum of some state of a group, by bounds for the whole group.
 //
 // Over the box of the group's states, each tree has a smallest and a largest value in each cell. The sums over the
 // trees bound F(s, .) for every state of the group: a cell whose upper bound is below the largest lower bound of all
-// cells cannot be the maximum for any state. A line meets ever more leaves as forests grow (their number to the power 1
-// / inputs), while near states agree ever better on which of them matter.
+// cells cannot hold the maximum for any state. As forests grow, a line crosses more leaves (their number to the power
+// 1 / inputs), while near states agree better on which of them matter.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ class CellBounds {
         low_(n_inputs),
         high_(n_inputs) {}
 
-  // Starts again with rows order[0], …, order[n - 1] of n_inputs numbers.
+  // Starts a new group: rows order[0], …, order[n - 1] of n_inputs numbers.
   void begin(const double* rows, const std::uint32_t* order, std::size_t n) {
     const std::size_t width = low_.size();
     for (std::size_t d = 0; d < width; ++d) {
@@ -43,8 +43,8 @@ class CellBounds {
     std::fill(largest_.begin(), largest_.end(), 0);
   }
 
-  // Adds a tree, compiled by LineSearch: nodes with feature `action_node` compare the number of a cell. `values` are
-  // its leaves'.
+  // Adds a tree, compiled by LineSearch: nodes with feature `action_node` compare the number of a cell. `values` holds
+  // the values of its leaves.
   void add(const Node* nodes, std::int32_t action_node, std::span<const std::int64_t> values) {
     std::fill(tree_least_.begin(), tree_least_.end(), std::numeric_limits<std::int64_t>::max());
     std::fill(tree_largest_.begin(), tree_largest_.end(), std::numeric_limits<std::int64_t>::min());
@@ -63,7 +63,7 @@ class CellBounds {
     }
   }
 
-  // The cells from the first to the last that can be best.
+  // The cells from the first to the last one that can be best.
   CellRun candidates() const {
     const std::int64_t reached = *std::max_element(least_.begin(), least_.end());
     const auto can_be_best = [reached](std::int64_t bound) { return bound >= reached; };

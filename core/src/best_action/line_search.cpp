@@ -23,13 +23,13 @@ constexpr std::int32_t kActionNode = -2;
 constexpr std::size_t kChunk = std::size_t{1} << 20;  // states that are ordered together: 16 MB
 constexpr std::size_t kGroup = 16 * kMaxStates;       // near states that share bounds
 
-// Remembers a number for each of the doubles that were seen last: the thresholds of a forest on a grid are few.
+// Remembers a number for each of the latest doubles: a forest on a grid has few different thresholds.
 class RecentNumbers {
  public:
   explicit RecentNumbers(std::size_t n_keys)
       : bits_(static_cast<int>(std::min<std::size_t>(12, std::bit_width(n_keys)))),
         entries_(std::size_t{1} << bits_, {std::numeric_limits<double>::quiet_NaN(), 0}) {}
-  // Calls find(key) unless the answer is at hand.
+  // Calls find(key) unless the number is remembered.
   template <class Find>
   std::int32_t operator()(double key, const Find& find) {
     std::uint64_t bits;
@@ -48,7 +48,7 @@ class RecentNumbers {
   std::vector<Entry> entries_;
 };
 
-// Whether to try something that pays only sometimes: after k failures in a row, in one of 2^k cases.
+// Decides whether to try something that pays only sometimes: after k failures in a row, once in 2^k cases.
 class Trial {
  public:
   bool skips() { return left_ > 0 && left_--; }
@@ -125,7 +125,7 @@ class LineSearch::Worker {
         bounds_(Steps::bounded(search.thresholds_.size() + 1) ? search.thresholds_.size() + 1 : 0,
                 search.forest_.n_inputs()) {}
 
-  // A group of blocks of states that are near each other. Cells that are best for none of them are left out.
+  // Searches a group of blocks of states that are near each other. Cells that are best for none of them are left out.
   void group(const double* rows, const std::uint32_t* order, std::size_t n, const LineMaxima& out) {
     searched_ = {0, search_.thresholds_.size()};
     if (n > kMaxStates && Steps::bounded(search_.thresholds_.size() + 1) && !trial_.skips()) {
@@ -169,8 +169,8 @@ class LineSearch::Worker {
     std::int32_t node, first, last;  // cells
   };
 
-  // Walks a tree with all states; at_action(node, task) goes on to a child of an action node, at_leaf(node, task)
-  // ends the walk of a task.
+  // Walks a tree with all states; at_action(node, task) continues in a child of an action node, at_leaf(node, task)
+  // ends a task.
   template <class AtAction, class AtLeaf>
   void walk(std::size_t tree, const AtAction& at_action, const AtLeaf& at_leaf) {
     const Node* nodes = search_.nodes_.data() + search_.forest_.node_offsets()[tree];
@@ -269,7 +269,7 @@ template <class Steps>
 void LineSearch::search(const double* rows, const std::vector<std::uint32_t>& order, const LineMaxima& out,
                         std::size_t n_threads, const std::atomic<bool>* cancel) const {
   const std::size_t n = order.size();
-  const std::size_t group = n < 8 * kGroup * n_threads ? kMaxStates : kGroup;  // few states are far from each other
+  const std::size_t group = n < 8 * kGroup * n_threads ? kMaxStates : kGroup;  // few states are far apart
   parallel_for((n + group - 1) / group, n_threads, [&] {
     return [&, worker = Worker<Steps>(*this, std::min(kMaxStates, n))](std::size_t i) mutable {
       if (cancel && cancel->load(std::memory_order_relaxed)) throw std::runtime_error("cancelled");

@@ -1,4 +1,4 @@
-// Sums of step functions over the cells of the action axis, for each state of a block, and where they are largest.
+// Sums of step functions over the cells of the action axis, for each state of a block, and the cells of their maxima.
 #pragma once
 
 #include <algorithm>
@@ -13,14 +13,14 @@
 
 namespace policyforest {
 
-inline constexpr std::size_t kMaxDenseCells = 1 << 12;  // with a place for each state: 2 MB of 8-byte numbers
+inline constexpr std::size_t kMaxDenseCells = 1 << 12;  // with an entry for each state: 2 MB of 8-byte numbers
 
 // Where the maximum lies: cells [first, last].
 struct CellRun {
   std::size_t first, last;
 };
 
-// A place for each step of each state where cells are few, else a list of steps that is sorted in the end.
+// Steps of each state: an array with an entry per cell if there are few cells, else a list that is sorted at the end.
 template <class Value>
 class StepSums {
  public:
@@ -31,10 +31,10 @@ class StepSums {
       lists_.resize(n_states);
   }
 
-  // Goes on to the next tree: nothing lies before the first cell.
+  // Starts the next tree, whose value before the first cell is 0.
   void begin_tree() { std::fill_n(before_, kMaxStates, Value{}); }
 
-  // The tree's value from cell `first` on, until the next call for this state.
+  // Sets the tree's value from cell `first` on, until the next call for this state.
   void add(std::size_t state, std::size_t first, const Value& value) {
     const Value step = value - before_[state];
     before_[state] = value;
@@ -103,7 +103,7 @@ struct CellEnds {
   double lo, hi;
   double lower(std::size_t cell) const { return cell == 0 ? lo : thresholds[cell - 1]; }
   double upper(std::size_t cell) const { return cell == thresholds.size() ? hi : thresholds[cell]; }
-  // Cells are open below, but for the first.
+  // Cells are open below, except for the first.
   double attained_lower(std::size_t cell) const { return cell == 0 ? lo : std::nextafter(thresholds[cell - 1], hi); }
   std::size_t cell_of(double action) const {
     const auto at = std::lower_bound(thresholds.begin(), thresholds.end(), action);
@@ -111,7 +111,7 @@ struct CellEnds {
   }
 };
 
-// Steps of many states as integers, a row for each cell: a leaf is added to a whole set of states at once.
+// Steps of many states as integers, one row per cell: a leaf is added to a whole set of states at once.
 class StepRows {
  public:
   StepRows(std::size_t n_cells, std::size_t n_states)
@@ -119,7 +119,7 @@ class StepRows {
 
   void begin_tree() { std::fill_n(before_, kMaxStates, 0); }
 
-  // The tree's value for a set of states from cell `first` on, until the next call for a state.
+  // Sets the tree's value for a set of states from cell `first` on, until the next call for a state of the set.
   void add(std::uint64_t states, std::size_t first, std::int64_t value) {
     touched_[first] = 1;
     kernels_.add_steps(steps_.data() + first * width_, before_, states, value);
@@ -156,7 +156,7 @@ class ConstantSteps {
         rows_(dense_ ? n_cells : 0, n_states),
         lists_(dense_ ? 0 : n_cells, n_states) {}
 
-  // Whether leaving out cells is worth what bounds cost.
+  // Whether leaving out cells saves more time than the bounds take.
   static bool bounded(std::size_t n_cells) { return n_cells <= kMaxDenseCells; }
 
   void begin_tree() { dense_ ? rows_.begin_tree() : lists_.begin_tree(); }

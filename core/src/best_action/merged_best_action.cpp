@@ -1,4 +1,4 @@
-// The paper's way to the best action: one pruned tree over the actions, of which the best leaf is taken.
+// The paper's method for the best action: the best leaf of one pruned tree over the actions.
 #include "best_action/action_cell.hpp"
 #include "forest/box_walk.hpp"
 #include "policyforest/algebra/algebra.hpp"
@@ -14,7 +14,7 @@ BestAction merged_best_action(const Forest& forest, std::span<const double> x, s
   BestAction best{};
   std::vector<double> best_corner;
   walk_boxes(tree, actions.box(), [&](std::size_t i, const Box& cell) {
-    if (!tree.nodes[i].is_leaf() || is_empty(cell)) return;  // one tree alone may have leaves outside the box
+    if (!tree.nodes[i].is_leaf() || is_empty(cell)) return;  // a single tree, not merged, may have leaves outside
     std::span<const double> slope;
     if (tree.linear()) slope = tree.leaf_model(tree.nodes[i]).first(cell.dims());
     BestAction candidate = choose_in_cell(cell, slope, actions.box());

@@ -1,5 +1,5 @@
-// A block of rows that walks trees together, as a set of bits: blocks of rows that are near each other go the same
-// way at most nodes.
+// A block of rows that walks trees together, as a set of bits: rows that are near each other go to the same child at
+// most nodes.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace policyforest {
 
-inline constexpr std::size_t kMaxStates = 64;  // of a block: a set of them is one word
+inline constexpr std::size_t kMaxStates = 64;  // in a block, so that a set of them is one word
 
 // Calls visit(i) for the bits of a set.
 template <class Visit>
@@ -53,7 +53,7 @@ class RowBlock {
   const Kernels& kernels_ = kernels();
   std::uint64_t all_ = 0;
   std::size_t n_ = 0;
-  std::vector<double> columns_, low_, high_;  // kMaxStates numbers an input, and their range
+  std::vector<double> columns_, low_, high_;  // kMaxStates numbers per input, and their range
 };
 
 }  // namespace policyforest

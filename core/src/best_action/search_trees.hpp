@@ -1,4 +1,4 @@
-// Projected trees made ready for branch and bound: every node knows the largest value of its subtree.
+// Projected trees prepared for branch and bound: every node holds the largest value of its subtree.
 #pragma once
 
 #include <algorithm>
@@ -48,7 +48,7 @@ class SearchTrees {
       if (nodes_[i].feature >= 0) sum_up_children(i, tree.linear());
   }
 
-  // The least and the largest value of a leaf in its box; the empty range if no point reaches it.
+  // The smallest and the largest value of a leaf in its box; an empty range if no point reaches the leaf.
   static std::pair<double, double> leaf_range(const TreeView& tree, const Node& leaf, const Box& cell) {
     constexpr double infinity = std::numeric_limits<double>::infinity();
     if (is_empty(cell)) return {infinity, -infinity};
@@ -64,9 +64,9 @@ class SearchTrees {
     return {least, largest};
   }
 
-  // Splitting pays where one child's bound falls (their maxima differ) and, less so, where there is much left
-  // to decide below. Of the weights 0, 0.3, 1 and infinity for the second, 0.3 opened the fewest boxes on
-  // forests of 2 to 6 action dimensions: up to half of those with either of the two alone.
+  // Splitting pays if it lowers one child's bound (the maxima of the children differ) and, less so, if the children
+  // have much left to gain from splitting. Of the weights 0, 0.3, 1 and infinity for the second, 0.3 opened the fewest
+  // boxes on forests of 2 to 6 action dimensions: down to half of those with either of the two alone.
   void sum_up_children(std::size_t i, bool linear) {
     const auto lower = static_cast<std::size_t>(nodes_[i].child);
     const double max_l = nodes_[lower].max, max_u = nodes_[lower + 1].max;

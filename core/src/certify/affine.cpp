@@ -10,14 +10,14 @@ namespace policyforest {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// The relative error of a few operations: one has 2^-53 at most.
+// A bound on the relative error of a few operations; that of one operation is at most 2^-53.
 constexpr double kRounding = 0x1p-47;
 // Covers results below the smallest normal number.
 constexpr double kTiny = 1e-290;
 
 double enlarged(double rounding, double error) { return error * (1.0 + rounding) + kTiny; }
 
-// The range of x^q over [lo, hi], where 0 is inside only for whole q >= 0.
+// The range of x^q over [lo, hi], which contains 0 only if q is an integer >= 0.
 Interval power_range(Interval x, double q) {
   const double a = std::pow(x.lo, q), b = std::pow(x.hi, q);
   if (q == 0.0) return {1.0, 1.0};
@@ -35,14 +35,14 @@ Interval product(Interval x, Interval y) {
   return outwards(*std::min_element(p, p + 4), *std::max_element(p, p + 4));
 }
 
-// The range of the sine: -1 and 1 where a crest may be inside, else the values at the ends.
+// The range of the sine: 1 or -1 if a maximum or minimum may be inside, else the values at the ends.
 Interval sine_range(Interval x) {
   constexpr double pi = std::numbers::pi;
   if (!(x.hi - x.lo < 2 * pi) || x.magnitude() > 1e6) return {-1.0, 1.0};
   const double a = std::sin(x.lo), b = std::sin(x.hi);
   Interval range = outwards(std::min(a, b), std::max(a, b));
   const double slack = 1e-9;
-  // Whether pi/2 + 2 pi j (or -pi/2 + 2 pi j) is inside for a whole j.
+  // Whether pi/2 + 2 pi j (or -pi/2 + 2 pi j) is inside for an integer j.
   const auto holds = [&](double crest) {
     return std::floor((x.hi - crest + slack) / (2 * pi)) >= std::ceil((x.lo - crest - slack) / (2 * pi));
   };
@@ -185,7 +185,7 @@ void AffineArithmetic::smooth(const double* x, double value, double slope, Inter
   const double middle = (low + high) / 2, rest = (high - low) / 2;
   const double size = std::abs(value) + std::abs(slope) * (r + std::abs(x[0])) + high - low;
   const double error = std::abs(slope) * x[1] + rest + size * rounding_;
-  // The range keeps no dependence, so it is taken only where the line is of little use.
+  // The range loses the dependence on the symbols, so it is used only if the line is of little use.
   if (!(rest <= (range.hi - range.lo) / 4)) return interval(range, z);
   for (std::size_t i = 2; i < width(); ++i) z[i] = slope * x[i];
   z[0] = value + middle;
@@ -279,7 +279,7 @@ void AffineArithmetic::clip(const double* x, double low, double high, double* z)
   if (at.hi <= low) return constant(low, z);
   if (!bounded(x)) return interval({low, high}, z);
   if (at.lo < low && at.hi > high) {
-    // A line with the slope of the chord between the ends; the distance from it is extreme at an end or a corner.
+    // A line with the slope of the chord between the ends; the distance from it is largest at an end or a corner.
     const double slope = (high - low) / (at.hi - at.lo);
     const double apart[] = {low - slope * at.lo, low - slope * low, high - slope * high, high - slope * at.hi};
     const double lowest = *std::min_element(apart, apart + 4), highest = *std::max_element(apart, apart + 4);

@@ -1,4 +1,4 @@
-// Questions to the tree of cells: what a successor meets, and which cells to split where.
+// Queries on the tree of cells: the cells that a successor meets, and where to split a cell.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -10,13 +10,13 @@ namespace policyforest {
 
 namespace {
 
-// A split this near to the middle of a cell (as a part of its side) may follow a threshold.
+// A threshold this near to the middle of a cell (as a part of its side) may replace the middle as the split.
 constexpr double kNearMiddle = 0.3;
 
 }  // namespace
 
-// Calls visit(lo, hi) for the parts of a box that angles are cut into by whole turns; false where it returns false, or
-// where a part is outside of the root box.
+// Cuts a box into parts at whole turns of its angles and calls visit(lo, hi) for each. Returns false if visit does, or
+// if a part is outside of the root box.
 template <class Visit>
 bool InvariantSearch::pieces(const double* lo, const double* hi, std::size_t d, std::vector<double>& sides,
                              const Visit& visit) const {
@@ -32,7 +32,7 @@ bool InvariantSearch::pieces(const double* lo, const double* hi, std::size_t d, 
   const bool circle = high - low >= turn * (1 - 1e-12);
   if (circle && hi[d] - lo[d] >= turn) return go_on(low, high);
   const double shift = turn * std::floor((lo[d] - low) / turn);
-  const double slip = 1e-12 * (std::abs(lo[d]) + std::abs(hi[d]) + turn);  // of the turns that are taken off
+  const double slip = 1e-12 * (std::abs(lo[d]) + std::abs(hi[d]) + turn);  // for rounding when turns are subtracted
   const double a = lo[d] - shift - slip, b = hi[d] - shift + slip;
   if (!circle) return a >= low && b <= high && go_on(a, b);
   if (a < low && !go_on(a + turn, high)) return false;
@@ -45,7 +45,7 @@ bool InvariantSearch::is_angle(std::size_t d) const {
   return !periods.empty() && periods[d].hi > periods[d].lo;
 }
 
-// The highest rank of the cells that a closed box meets; kNever where one is not proved or above the limit.
+// The highest rank of the cells that a closed box meets; kNever if one is not proved, or if a rank is above the limit.
 std::int32_t InvariantSearch::highest_in(const double* lo, const double* hi, std::int32_t limit) const {
   std::vector<std::int32_t> steps{0};
   std::int32_t highest = 0;
@@ -91,8 +91,9 @@ std::int32_t InvariantSearch::highest_after(std::size_t cell, std::int32_t limit
   return known ? highest : kNever;
 }
 
-// Whether the cell's states may stay: under every single disturbance held at a limit its successors meet cells that are
-// not ruled out. The successor under one is the box moved by its share, without the share's width.
+// Whether the cell's states may stay: with any single disturbance held at a limit, its successors meet cells that are
+// not ruled out. Holding a disturbance moves the successor's box by the share of this disturbance, and makes it
+// narrower by the width of this share.
 bool InvariantSearch::may_stay(std::size_t cell) const {
   const double *lo = successor(cell), *hi = lo + n_, *moves = hi + n_;
   std::vector<double> low(n_), high(n_), sides(2 * n_);
@@ -134,7 +135,7 @@ std::size_t InvariantSearch::widest(std::size_t cell) const {
   return best;
 }
 
-// The threshold nearest to the middle, if one is near; else the middle.
+// Where to split: at the threshold nearest to the middle if one is near, else in the middle.
 double InvariantSearch::split_at(std::size_t cell, std::size_t dim) const {
   const double lo = low(cell)[dim], hi = high(cell)[dim], middle = lo / 2 + hi / 2;
   const auto& list = thresholds_[dim];

@@ -13,7 +13,7 @@ namespace policyforest {
 
 namespace {
 
-// Doubles in their order as whole numbers, and back.
+// Maps doubles to integers in the same order, and back.
 std::int64_t rank_of(double x) {
   const auto bits = std::bit_cast<std::int64_t>(x);
   return bits >= 0 ? bits : std::numeric_limits<std::int64_t>::min() - bits;
@@ -30,7 +30,8 @@ void CertifiedPolicy::check(std::size_t n_states) const {
     if (!holds) throw std::invalid_argument(std::string("policy: ") + what);
   };
   require(!forests.empty() && forests.size() == actions.dims(), "there must be one forest per action dimension");
-  for (const auto& forest : forests) require(forest && forest->n_inputs() == n_states, "a forest has other inputs");
+  for (const auto& forest : forests)
+    require(forest && forest->n_inputs() == n_states, "a forest has the wrong number of inputs");
   require(periods.empty() || periods.size() == n_states, "there must be one period per state dimension");
   const bool whole = arithmetic == PolicyArithmetic::kInt16;
   require(low.size() == (whole ? n_states : 0) && scale.size() == low.size(), "16-bit numbers need low and scale");

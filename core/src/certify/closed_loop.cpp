@@ -32,13 +32,13 @@ ClosedLoop::ClosedLoop(CertifiedPolicy policy, StepProgram program, LoopSettings
       settings_(std::move(settings)),
       sensors_(std::move(sensors)) {
   policy_.check(n_read_);
-  require(!sensors_ || sensors_->n_inputs() == n_, "the sensors read other states");
+  require(!sensors_ || sensors_->n_inputs() == n_, "the sensors have the wrong number of inputs");
   const Box& w = settings_.disturbance;
-  require(program_.n_inputs() == n_ + policy_.forests.size() + w.dims(), "the program has other inputs");
+  require(program_.n_inputs() == n_ + policy_.forests.size() + w.dims(), "the program has the wrong number of inputs");
   require(settings_.model_error.size() == n_ && settings_.slack.size() == n_ && settings_.limits.dims() == n_,
-          "there must be an error, a slack and limits per state");
+          "there must be one error, one slack and one pair of limits per state");
   require(settings_.periods.empty() || settings_.periods.size() == n_, "there must be one period per state dimension");
-  require(settings_.steps >= 1 && settings_.steps <= 1000, "a move has 1 to 1000 steps");
+  require(settings_.steps >= 1 && settings_.steps <= 1000, "a move must have 1 to 1000 steps");
   for (std::size_t d = 0; d < n_; ++d)
     for (const double error : {settings_.model_error[d], settings_.slack[d]})
       require(error >= 0.0 && std::isfinite(error), "errors must be finite and not negative");
@@ -46,7 +46,7 @@ ClosedLoop::ClosedLoop(CertifiedPolicy policy, StepProgram program, LoopSettings
     require(w.lo[i] <= w.hi[i] && std::isfinite(w.hi[i] - w.lo[i]), "disturbances must be finite");
 }
 
-// Symbols: the n sides of the cell; for each step before, its disturbances, actions and errors; then the disturbances
+// Symbols: the n sides of the cell; for each earlier step, its disturbances, actions and errors; then the disturbances
 // and the actions of this step.
 AffineArithmetic ClosedLoop::arithmetic(std::size_t step) const {
   const std::size_t own = settings_.disturbance.dims() + policy_.forests.size();
@@ -74,7 +74,7 @@ void ClosedLoop::fill_disturbances(const AffineArithmetic& on, Room& room) const
   }
 }
 
-// What the policy reads: forms, then lower and upper sides.
+// The inputs of the policy: forms, then lower and upper sides.
 void ClosedLoop::read(const AffineArithmetic& on, const double* lo, const double* hi, Room& room) const {
   room.read.resize(n_read_ * (on.width() + 2));
   double *forms = room.read.data(), *low = forms + n_read_ * on.width(), *high = low + n_read_;
@@ -95,8 +95,8 @@ void ClosedLoop::read(const AffineArithmetic& on, const double* lo, const double
   }
 }
 
-// What the forests compare, as sides open below and as forms; false where an angle's seam is between the sides, or
-// where there is no bound.
+// The numbers that the forests compare, as sides open below and as forms. Returns false if an angle's seam is between
+// the sides, or if there is no bound.
 bool ClosedLoop::compare(const AffineArithmetic& on, Room& room) const {
   room.compared.resize(2 * n_read_);
   room.forms.resize(n_read_ * on.width());
@@ -130,7 +130,7 @@ void ClosedLoop::compare_one(const AffineArithmetic& on, std::size_t d, double l
     double* form = room.forms.data() + d * on.width();
     const double first = policy_.low[d], scale = policy_.scale[d];
     const double far = std::max({std::abs(low), std::abs(high), std::abs(first)});
-    // Outside of the box the cell is that of its side, and does not follow the state.
+    // Outside of the box the cell is that of the box's side, whatever the state.
     if (scale > 0.0 && !(low >= first - 0x1p-22 * far && high <= first + 65536.0 / scale + 0x1p-22 * far)) {
       room.spare.resize(on.width());
       on.clip(form, first, first + 65536.0 / scale, room.spare.data());
@@ -157,7 +157,7 @@ void ClosedLoop::fill_actions(const AffineArithmetic& on, const double* lo, cons
   }
 }
 
-// What remains without a slope gets the action's own symbol, so that all states after the step share it.
+// The part without a slope gets the action's own symbol, so that all states after the step share it.
 void ClosedLoop::fill_action(const AffineArithmetic& on, std::size_t j, Room& room) const {
   const Forest& forest = *policy_.forests[j];
   double* action = room.inputs.data() + (n_ + j) * on.width();
@@ -169,7 +169,7 @@ void ClosedLoop::fill_action(const AffineArithmetic& on, std::size_t j, Room& ro
   room.slopes.resize(n_read_);
   const ForestRange found =
       ForestBounds(forest).bound(room.compared.data(), room.compared.data() + n_read_, room.slopes.data(), room.forest);
-  // The policy's own roundings: one per operation of a leaf and of the sum over the trees; whole numbers have none.
+  // The policy's own rounding: once per operation of a leaf and of the sum over the trees; integers are exact.
   const bool singles = policy_.arithmetic == PolicyArithmetic::kFloat32;
   const bool exact = policy_.arithmetic == PolicyArithmetic::kInt16;
   const double unit = singles ? 0x1p-24 : exact ? 0.0 : 0x1p-53;
@@ -206,7 +206,8 @@ void ClosedLoop::actions(const double* lo, const double* hi, double* sides, Room
   }
 }
 
-// The states after a step become the inputs of the next, their errors symbols; false where the limits may be left.
+// Makes the states after a step the inputs of the next one, and their errors symbols. Returns false if a state may
+// leave the limits.
 bool ClosedLoop::go_on(const AffineArithmetic& from, const AffineArithmetic& to, Room& room) const {
   room.inputs.assign(program_.n_inputs() * to.width(), 0.0);
   for (std::size_t d = 0; d < n_; ++d) {

@@ -31,7 +31,7 @@ double share(const double* part, const double* lo, const double* hi, std::size_t
 
 }  // namespace
 
-// Fills room.leaves, and room.parts with a row (lo …, hi …) for each: the part of the box that falls into the leaf.
+// Fills room.leaves and, with one row (lo …, hi …) per leaf, room.parts: the part of the box that is in the leaf.
 void ForestBounds::find_leaves(const TreeView& tree, const double* lo, const double* hi, Room& room) const {
   const std::size_t n = tree.n_inputs;
   room.leaves.clear();
@@ -39,7 +39,7 @@ void ForestBounds::find_leaves(const TreeView& tree, const double* lo, const dou
   room.sides.assign(lo, lo + n);
   room.sides.insert(room.sides.end(), hi, hi + n);
   room.steps.assign(1, 0);
-  // `sides` is a stack of boxes in step with `steps`, a stack of nodes.
+  // `sides` is a stack of boxes, parallel to `steps`, a stack of nodes.
   while (!room.steps.empty()) {
     const std::size_t index = room.steps.back(), top = room.sides.size() - 2 * n;
     room.steps.pop_back();

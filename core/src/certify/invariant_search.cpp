@@ -13,7 +13,7 @@ namespace policyforest {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr std::size_t kBlock = 16;  // cells of a piece of work
+constexpr std::size_t kBlock = 16;  // the number of cells in a piece of work
 
 void stop_if(const std::atomic<bool>* cancel) {
   if (cancel && cancel->load(std::memory_order_relaxed)) throw std::runtime_error("cancelled");
@@ -31,7 +31,8 @@ void in_blocks(std::size_t n, std::size_t n_threads, const std::atomic<bool>* ca
   });
 }
 
-// `policy`: whose numbers the thresholds are compared with; a forest of the model compares states, then actions.
+// Adds the thresholds of a forest, as numbers of the states. `policy` is the policy of the forest, which converts them,
+// or null for a forest of the model, which compares states, then actions.
 void add_thresholds(const Forest& forest, std::vector<std::vector<double>>& lists, const CertifiedPolicy* policy) {
   for (const Node& node : forest.nodes()) {
     if (node.is_leaf()) continue;
@@ -48,11 +49,11 @@ InvariantSearch::InvariantSearch(const ClosedLoop& loop, SearchSettings settings
     if (!holds) throw std::invalid_argument(std::string("search: ") + what);
   };
   const Box& root = settings_.root;
-  require(root.dims() == n_ && settings_.smallest.size() == n_, "boxes have other dimensions than the system");
-  require(!settings_.target || settings_.target->dims() == n_, "the target has other dimensions than the system");
+  require(root.dims() == n_ && settings_.smallest.size() == n_, "the boxes must have the dimensions of the system");
+  require(!settings_.target || settings_.target->dims() == n_, "the target must have the dimensions of the system");
   for (std::size_t d = 0; d < n_; ++d)
     require(root.lo[d] < root.hi[d] && std::isfinite(root.hi[d] - root.lo[d]) && settings_.smallest[d] > 0.0,
-            "the root box must be finite, with room inside");
+            "the root box must be finite and have width, and the smallest sides must be positive");
   if (loop_.reads_states())
     for (const auto& forest : loop_.policy().forests) add_thresholds(*forest, thresholds_, &loop_.policy());
   for (const auto& used : loop_.program().forests()) add_thresholds(*used.forest, thresholds_, nullptr);
@@ -73,14 +74,14 @@ InvariantSearch::InvariantSearch(const ClosedLoop& loop, SearchSettings settings
   }
 }
 
-// Cuts all cells that a plane crosses; before the first round alone.
+// Cuts all cells that a plane crosses; called only before the first round.
 void InvariantSearch::cut_at(std::size_t dim, double at) {
   const std::size_t count = n_cells();
   for (std::size_t cell = 0; cell < count; ++cell)
     if (at > low(cell)[dim] && at < high(cell)[dim]) split(branch_of_[cell], dim, at);
 }
 
-// The cell keeps its number for the lower part; the upper one is a new cell.
+// Splits a cell: the lower part keeps its number, the upper part is a new cell.
 void InvariantSearch::split(std::int32_t branch, std::size_t dim, double at) {
   const auto cell = static_cast<std::size_t>(-1 - tree_[static_cast<std::size_t>(branch)].child);
   const auto upper = static_cast<std::int32_t>(n_cells());
@@ -179,7 +180,7 @@ void InvariantSearch::rule_out(std::size_t n_threads, const std::atomic<bool>* c
   }
 }
 
-// The greatest fixed point. Ranks of candidates are 0 while it runs; nothing is proved before it ends.
+// Computes the greatest fixed point. Candidates have rank 0 meanwhile; nothing is proved before the end.
 void InvariantSearch::prove(std::size_t n_threads, const std::atomic<bool>* cancel) {
   std::vector<std::size_t> candidates;
   std::vector<std::int32_t> rank = rank_;
@@ -206,8 +207,8 @@ void InvariantSearch::prove(std::size_t n_threads, const std::atomic<bool>* canc
   update(rank_);
 }
 
-// Cells that get into cells of the rank before in one move, pass by pass. Cells of earlier rounds get their ranks
-// again, since finer cells may have made the way shorter.
+// Proves cells from which one move leads into proved cells, pass by pass. Cells of earlier rounds are ranked again,
+// since the target may be fewer moves away with finer cells.
 void InvariantSearch::prove_reaching(std::size_t n_threads, const std::atomic<bool>* cancel) {
   const std::vector<std::int32_t> before = rank_;
   const std::vector<Status> known = status_;

@@ -24,13 +24,13 @@ double wrapped(double x) {
   return x - 2 * pi * std::floor((x + pi) / (2 * pi));
 }
 
-// What is known of a condition: 1, 0, or -1 where it may be either.
+// The value of a condition: 1, 0, or -1 if it may be either.
 int truth(Interval x) {
   if (x.lo > 0.0 || x.hi < 0.0) return 1;
   return x.lo == 0.0 && x.hi == 0.0 ? 0 : -1;
 }
 
-// An angle moved by whole turns into the period; any of its angles where the end of the period is inside.
+// An angle moved by whole turns into the period; the whole period if one of its ends is inside.
 void turn(const AffineArithmetic& on, const double* x, Interval period, double* z) {
   const Interval a = on.range(x);
   if (a.lo >= period.lo && a.hi <= period.hi) return on.copy(x, z);
@@ -57,19 +57,19 @@ StepProgram::StepProgram(std::size_t n_inputs, std::vector<Instruction> instruct
     require(std::isfinite(step.value), "a number is not finite");
     if (step.operation == Operation::kConstant) continue;
     if (step.operation == Operation::kInput) {
-      require(step.a >= 0 && at(step.a) < n_inputs_, "an input is not there");
+      require(step.a >= 0 && at(step.a) < n_inputs_, "an input does not exist");
     } else if (step.operation == Operation::kForest) {
-      require(step.a >= 0 && at(step.a) < forests_.size(), "a forest is not there");
+      require(step.a >= 0 && at(step.a) < forests_.size(), "a forest does not exist");
       const ProgramForest& used = forests_[at(step.a)];
-      require(used.forest && used.inputs.size() == used.forest->n_inputs(), "a forest has other inputs");
-      require(used.angles.size() == used.inputs.size(), "a forest must know which of its inputs are angles");
+      require(used.forest && used.inputs.size() == used.forest->n_inputs(), "a forest has the wrong number of inputs");
+      require(used.angles.size() == used.inputs.size(), "a forest must have one angle flag per input");
       for (const std::int32_t input : used.inputs) require(earlier(input, i), "a forest reads a later result");
     } else {
       for (const std::int32_t read : {step.a, step.b, step.c}) require(earlier(read, i), "a later result is read");
     }
   }
   require(!outputs_.empty(), "there are no outputs");
-  for (const std::int32_t output : outputs_) require(earlier(output, instructions_.size()), "an output is not there");
+  for (const std::int32_t output : outputs_) require(earlier(output, instructions_.size()), "an output does not exist");
 }
 
 void StepProgram::bound(const AffineArithmetic& arithmetic, const double* inputs, Room& room) const {
@@ -93,7 +93,7 @@ void StepProgram::bound_one(const AffineArithmetic& on, const Instruction& step,
     case Operation::kMultiply:
       return on.multiply(x, y, z);
     case Operation::kDivide: {
-      // The room of the instruction itself holds 1 / y for a moment; a product may not overwrite its factors.
+      // 1 / y is not stored in z, because a product may not overwrite its factors.
       std::vector<double>& reciprocal = room.slopes;
       reciprocal.resize(std::max(reciprocal.size(), on.width()));
       on.power(y, -1.0, reciprocal.data());
@@ -183,7 +183,7 @@ void StepProgram::bound_forest(const AffineArithmetic& on, const ProgramForest& 
     const double* x = room.forms.data() + at(used.inputs[d]) * on.width();
     if (!on.bounded(x)) return on.unbounded(z);
     if (used.angles[d]) {
-      // The room of the instruction itself holds the angle for a moment.
+      // The instruction's own result temporarily holds the angle.
       turn(on, x, {forest.box().lo[d], forest.box().hi[d]}, z);
       x = z;
     }
@@ -200,7 +200,7 @@ void StepProgram::bound_forest(const AffineArithmetic& on, const ProgramForest& 
 
 namespace {
 
-constexpr std::size_t kRows = 128;  // of a block: the results of a program of some hundred operations stay in the cache
+constexpr std::size_t kRows = 128;  // in a block: the results of several hundred operations stay in the cache
 
 double result(const Instruction& step, double x, double y, double w) {
   switch (step.operation) {

@@ -15,7 +15,7 @@ struct Hill {
   double slope, curvature;  // Hill'(p), Hill''(p)
 };
 
-// Hill(p) = p^2 + p for p < 0, p / sqrt(1 + 5 p^2) from there on.
+// Hill(p) = p^2 + p for p < 0, p / sqrt(1 + 5 p^2) for p >= 0.
 Hill hill(double p) {
   if (p < 0.0) return {2.0 * p + 1.0, 2.0};
   const double q = 1.0 + 5.0 * (p * p);

@@ -34,7 +34,7 @@ void require(const System& system, const std::array<GridAxis, 2>& axes, const st
   if (actions.empty()) throw std::invalid_argument("actions: is empty; must hold at least one");
   if (noises.size() < std::max<std::size_t>(1, system.n_noise()) || (system.n_noise() == 0 && noises.size() > 1))
     throw std::invalid_argument("noises: has " + std::to_string(noises.size()) +
-                                "; must hold at least one, and one alone for a system without noise");
+                                "; must hold at least one, and exactly one for a system without noise");
 }
 
 }  // namespace
@@ -102,7 +102,7 @@ double GridPlanner::sweep(double discount, std::size_t n_threads) {
       }
     };
   });
-  for (std::size_t d = 0; d < 2; ++d) {  // both ends of an angle are one state
+  for (std::size_t d = 0; d < 2; ++d) {  // both ends of an angle are the same state
     if (!axes_[d].periodic) continue;
     const std::size_t n = axes_[1 - d].n, stride = d == 0 ? 1 : width, last = (axes_[d].n - 1) * (d == 0 ? width : 1);
     for (std::size_t i = 0; i < n; ++i) {

@@ -17,8 +17,8 @@ constexpr double kMaxAngle = std::numbers::pi / 2;
 constexpr double kEulerStep = 1e-3;
 constexpr int kEulerSteps = 100;
 constexpr double kFallReward = -1000.0;
-constexpr double kMaxRowSpeed = 10.0;  // rad/s: the series of `turn` are then right to the last digits
-constexpr std::size_t kLanes = 8;      // rows that are integrated side by side
+constexpr double kMaxRowSpeed = 10.0;  // rad/s: up to here the series of `turn` are accurate to the last digits
+constexpr std::size_t kLanes = 8;      // rows that are integrated together
 
 struct Lanes {
   double theta[kLanes], omega[kLanes], push[kLanes], s[kLanes], c[kLanes];
@@ -58,7 +58,7 @@ StepResult InvertedPendulum::step(double* state, const double* action, const dou
   for (int i = 0; i < kEulerSteps; ++i) {
     const double s = std::sin(theta);
     const double c = std::cos(theta);
-    // sin(2 theta) / 2 = sin(theta) cos(theta) saves a third of the time.
+    // sin(theta) cos(theta) instead of sin(2 theta) / 2 saves a third of the time.
     const double acceleration = (kGravity * s - alpha_m_l * (omega * omega) * (s * c) - push * c) /
                                 (4.0 * kPoleLength / 3.0 - alpha_m_l * (c * c));
     theta += kEulerStep * omega;

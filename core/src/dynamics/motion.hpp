@@ -1,4 +1,4 @@
-// What several systems share: steps of the Runge-Kutta method, and angles.
+// Shared by several systems: steps of the Runge-Kutta method, and angles.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace policyforest {
 inline double wrapped(double theta) {
   constexpr double kPi = std::numbers::pi;
   const double turned = theta - 2.0 * kPi * std::floor((theta + kPi) / (2.0 * kPi));
-  // Rounding can leave the upper end itself, which is the lower end one turn on.
+  // Rounding can give the upper end, which is the same angle as the lower end.
   return turned >= kPi || turned < -kPi ? -kPi : turned;
 }
 
@@ -35,7 +35,7 @@ std::array<double, N> runge_kutta(const std::array<double, N>& s, double time, c
   return to;
 }
 
-// Throws std::invalid_argument where the integration of a system has overflowed.
+// Throws std::invalid_argument if the integration of a system has overflowed.
 template <std::size_t N>
 void require_finite(const std::array<double, N>& state, const char* system, double speed) {
   for (const double value : state) {

@@ -52,7 +52,7 @@ ControlLaw replay(std::span<const double> actions, std::size_t n_action) {
   return [actions, n_action, next = std::size_t{0}](const double*, double* action) mutable {
     if (actions.size() - next < n_action) {
       throw std::invalid_argument("actions: " + std::to_string(actions.size()) +
-                                  " numbers; must be a row for every control step");
+                                  " numbers; must be one row per control step");
     }
     std::copy_n(actions.begin() + static_cast<std::ptrdiff_t>(next), n_action, action);
     next += n_action;

@@ -23,7 +23,7 @@ constexpr int kTimeSteps = 100;
 constexpr double kInertia = kMass * kLength * kLength / 3.0;
 constexpr double kWeight = kMass * kGravity * kLength / 2.0;
 
-// Dry friction takes at most `most` of the speed away and stops the rod rather than reverse it.
+// Dry friction reduces the speed by at most `most`, and stops the rod rather than reversing it.
 double rubbed(double omega, double most) {
   if (omega > most) return omega - most;
   if (omega < -most) return omega + most;

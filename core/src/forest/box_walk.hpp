@@ -12,7 +12,7 @@
 
 namespace policyforest {
 
-// The half-open box with the same points as a closed one: its lower side lies one double further down.
+// The half-open box with the same points as a closed one: its lower side is one double lower.
 inline Box open_below(Box box) {
   for (double& lo : box.lo) lo = std::nextafter(lo, -std::numeric_limits<double>::infinity());
   return box;
@@ -38,7 +38,7 @@ template <class Visit>
 void walk_boxes(const TreeView& tree, const Box& box, Visit&& visit) {
   constexpr std::int32_t kOnlyRestore = -1;
   struct Step {
-    double lo, hi;  // what the dimension is set to before the node is visited
+    double lo, hi;  // the sides to which the dimension is set before the node is visited
     std::int32_t dim, node;
   };
   Box open = open_below(box);

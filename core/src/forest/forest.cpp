@@ -21,7 +21,7 @@ void check_offsets(const std::vector<std::int64_t>& offsets, std::size_t n_nodes
     throw std::invalid_argument("node_offsets: must run from 0 to the number of nodes (" + std::to_string(n_nodes) +
                                 ")");
   for (std::size_t k = 0; k + 1 < offsets.size(); ++k) {
-    // Ascending within [0, n_nodes] first, so that the difference below cannot overflow.
+    // First require ascending offsets within [0, n_nodes], so that the difference below cannot overflow.
     if (offsets[k + 1] <= offsets[k] || offsets[k + 1] > static_cast<std::int64_t>(n_nodes))
       throw std::invalid_argument("node_offsets: tree " + std::to_string(k) + " has no nodes or too many");
     if (offsets[k + 1] - offsets[k] > std::numeric_limits<std::int32_t>::max())
@@ -31,7 +31,7 @@ void check_offsets(const std::vector<std::int64_t>& offsets, std::size_t n_nodes
 
 void check_box(const Box& box) {
   if (box.dims() == 0 || box.lo.size() != box.hi.size())
-    throw std::invalid_argument("box: needs a lower and an upper bound for each of at least one input");
+    throw std::invalid_argument("box: must have at least one input, and a lower and an upper bound for each");
   for (std::size_t d = 0; d < box.dims(); ++d)
     if (!(box.lo[d] <= box.hi[d]))
       throw std::invalid_argument("box: dimension " + std::to_string(d) + " has lo " + std::to_string(box.lo[d]) +
@@ -39,8 +39,8 @@ void check_box(const Box& box) {
                                   "; lo must not exceed hi and neither may be NaN");
 }
 
-// Each node but the root must be the child of exactly one node before it. Children come in pairs, so it is
-// enough to see each index once as a lower child's pair.
+// Each node except the root must be the child of exactly one node before it. Children come in pairs, so it is
+// enough to check that each pair appears exactly once.
 std::size_t check_tree(std::span<const Node> nodes, std::size_t tree, std::size_t n_inputs, bool linear) {
   std::vector<std::uint8_t> reached(nodes.size(), 0);
   std::size_t leaves = 0;
@@ -55,7 +55,7 @@ std::size_t check_tree(std::span<const Node> nodes, std::size_t tree, std::size_
     if (node.is_leaf()) {
       if (node.child != static_cast<std::int64_t>(leaves))
         broken("child", tree, i,
-               "is leaf number " + std::to_string(leaves) + " of its tree but says " + std::to_string(node.child));
+               "is leaf number " + std::to_string(leaves) + " of its tree but holds " + std::to_string(node.child));
       if (linear && node.split != 0.0) broken("split", tree, i, "is a linear leaf and must hold 0");
       ++leaves;
       continue;
@@ -149,12 +149,12 @@ Forest::Forest(std::vector<Tree> trees, Box box) : box_(std::move(box)) {
 }
 
 Forest::Forest(std::span<const Forest* const> parts) {
-  if (parts.empty()) throw std::invalid_argument("parts: are none; at least one forest is needed");
+  if (parts.empty()) throw std::invalid_argument("parts: is empty; must hold at least one forest");
   box_ = parts[0]->box_;
   std::size_t n_nodes = 0, n_coefficients = 0;
   for (const Forest* part : parts) {
     if (part->n_inputs() != n_inputs() || part->linear() != parts[0]->linear())
-      throw std::invalid_argument("parts: differ in their inputs or in the kind of their leaves; must be alike");
+      throw std::invalid_argument("parts: all forests must have the same inputs and the same kind of leaves");
     n_nodes += part->nodes_.size();
     n_coefficients += part->coefficients_.size();
   }

@@ -9,7 +9,7 @@ ConstantModel::Sums ConstantModel::sums(const Rows& rows) const {
   return {static_cast<double>(n), kernels_.summary(samples_.score(rows), n).sum};
 }
 
-// Ends at the first sample that differs, which is mostly the second.
+// Stops at the first sample that differs, which is usually the second.
 bool ConstantModel::constant(const Rows& rows) const {
   const double* y = samples_.y(rows);
   for (std::size_t i = 1; i < rows.size(); ++i)

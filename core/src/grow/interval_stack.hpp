@@ -1,4 +1,4 @@
-// An interval per input: of the node at work, and on a stack of the nodes that wait.
+// One interval per input: for the current node and, on a stack, for each waiting node.
 #pragma once
 
 #include <algorithm>

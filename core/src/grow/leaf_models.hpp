@@ -1,5 +1,5 @@
-// What a leaf may be, for growing: each model says when its node is done, how good a split is, and what a leaf
-// holds. Both are used by TreeGrower as a template argument.
+// The models of leaves, for growing: each model decides when its node is finished, scores splits, and computes the
+// contents of a leaf. TreeGrower takes one of them as a template argument.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace policyforest {
 // phi(x) = the mean of y.
 class ConstantModel {
  public:
-  // Of the samples of a node: their number or the sum of their weights, and the sum of weight times score.
+  // Sums over the samples of a node: their number or the sum of their weights, and the sum of weight times score.
   struct Sums {
     double weight = 0, score = 0;
   };
@@ -26,7 +26,7 @@ class ConstantModel {
       : samples_(samples), kernels_(samples.kernels()), min_variance_(parameters.min_variance) {}
 
   Sums sums(const Rows& rows) const;
-  // Reads a node; true where its residual variance is too small to split it.
+  // Reads a node; returns whether its residual variance is too small to split it.
   bool settled(const Rows& rows, const Sums& sums);
   // n_l n_u (mean_l - mean_u)^2, which is n^2 times the variance gain; `n_lower` and `lower` are set.
   double score(const Rows& rows, const Sums& sums, std::size_t d, double split, std::size_t& n_lower,
@@ -41,10 +41,10 @@ class ConstantModel {
   double min_variance_;
 };
 
-// phi(x) = w·x + c, by least squares with small slopes preferred; `box` is the node's part of the data's box.
+// phi(x) = w·x + c, by least squares that prefers small slopes; `box` is the node's part of the data's box.
 class LinearModel {
  public:
-  struct Sums {};  // the model keeps its own
+  struct Sums {};  // empty: the model stores its own sums
 
   LinearModel(const SampleColumns& samples, const GrowParameters& parameters, const Spread* spread)
       : samples_(samples),
@@ -57,7 +57,8 @@ class LinearModel {
         columns_(n_inputs_) {}
 
   Sums sums(const Rows&) const { return {}; }
-  // A node whose model fits but would leave the range of the targets too far is not settled: parts of it need not.
+  // A node whose model fits, but predicts too far beyond the range of the targets, is not settled: models of its parts
+  // may stay within this range.
   bool settled(const Rows& rows, std::span<const Interval> box);
   // Minus the sum of the squared residuals of the models of both sides, in units of the node's own scale.
   double score(const Rows& rows, const Sums&, std::size_t d, double split, std::size_t& n_lower, Sums&) {
@@ -66,11 +67,11 @@ class LinearModel {
   void make_leaf(const Rows& rows, std::span<const Interval> box, Node& node, std::vector<double>& coefficients);
 
  private:
-  // Sums of the products of (1, x_0 … x_{D-1}, target) over centred and scaled rows: a form of n_used_ rows, `width_`
-  // numbers apart, of which the upper triangle counts.
+  // Sums of the products of (1, x_0 … x_{D-1}, target) over centred and scaled rows: a matrix of n_used_ rows, `width_`
+  // numbers apart, of which only the upper triangle is used.
   using Moments = std::vector<double>;
   double score(const Rows& rows, std::size_t d, double split, std::size_t& n_lower);
-  double fit_leaf(const Rows& rows, std::span<const Interval> box);  // returns the part of the slopes to keep
+  double fit_leaf(const Rows& rows, std::span<const Interval> box);  // returns the factor on the slopes
   double standardise(const Rows& rows, const double* target);        // returns the target's scale
   double residual(const Moments& moments) const;
 

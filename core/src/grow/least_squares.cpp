@@ -8,7 +8,7 @@ namespace policyforest {
 
 namespace {
 
-// Smaller squares of variations, in units of the spreads, have lost their digits; they count as 0.
+// Smaller squared variations, in units of the spreads, have lost all digits to underflow; they count as 0.
 constexpr double kSmallestSquare = 1e-200;
 
 double dot(const double* a, const double* b, std::size_t n) {
@@ -68,7 +68,7 @@ void orthogonalise(Matrix& a, Matrix& v) {
   }
 }
 
-// Relative to the first value, so that a large offset costs no digits.
+// The mean, computed relative to the first value so that a large offset costs no digits.
 double mean_of(const double* v, const double* weight, std::size_t n, double total) {
   double shift = 0.0;
   for (std::size_t i = 0; i < n; ++i) shift += (weight ? weight[i] : 1.0) * (v[i] - v[0]);
@@ -83,8 +83,8 @@ LinearFit::LinearFit(const Spread& spread)
     if (spread.inputs[d] > 0.0) active_.push_back(d);
 }
 
-// How many samples differ in an input or in y. Equal ones lie in one run of equal values of the sorted input, which is
-// mostly a single sample.
+// The number of samples that differ in an input or in y. Equal samples lie in one run of equal values of the sorted
+// input, and most runs are a single sample.
 std::size_t LinearFit::count_distinct(std::span<const double* const> columns, const double* y, std::size_t n,
                                       std::size_t sorted) {
   const double* key = sorted < columns.size() ? columns[sorted] : nullptr;
@@ -107,7 +107,7 @@ std::size_t LinearFit::count_distinct(std::span<const double* const> columns, co
   return distinct;
 }
 
-// Into rows_: the centred inputs and targets in units of their spreads, each times the root of its weight.
+// Fills rows_ with the centred inputs and targets in units of their spreads, each times the root of its weight.
 void LinearFit::standardise(std::span<const double* const> columns, const double* y, const double* weight,
                             std::size_t n, double mean_weight) {
   const std::size_t k = active_.size();

@@ -20,7 +20,7 @@ Scale scale_of(const double* v, std::size_t n) {
   const Summary s = kernels().summary(v, n);
   const double centre = s.min + (s.max - s.min) / 2;
   const double width = (s.max - s.min) / 2;
-  // Divided by infinity, what counts as constant becomes 0.
+  // An input that counts as constant is divided by infinity, and becomes 0.
   return {centre, width > kSmallestSpread * std::abs(centre) ? width : std::numeric_limits<double>::infinity()};
 }
 
@@ -48,8 +48,8 @@ double LinearModel::standardise(const Rows& rows, const double* target) {
   return s.width;
 }
 
-// Gaussian elimination of the intercept and the inputs from the matrix of moments, the largest pivot first; what
-// is left at the target's place is the sum of the squared residuals.
+// Gaussian elimination of the intercept and the inputs from the matrix of moments, the largest pivot first; the
+// remaining diagonal entry of the target is the sum of the squared residuals.
 double LinearModel::residual(const Moments& moments) const {
   gram_ = moments;
   for (std::size_t i = 0; i < n_used_; ++i)

@@ -18,7 +18,7 @@ RootColumns::RootColumns(const TrainingSet& data, const std::vector<Period>& per
     columns_ = data.x;
     return;
   }
-  copy_.reset(new double[n_columns * n_samples]);  // not set to 0: all of it is written below
+  copy_.reset(new double[n_columns * n_samples]);  // not initialised: all of it is written below
   columns_ = copy_.get();
   std::vector<std::pair<double, std::size_t>> order;
   if (!in_order) {
@@ -60,7 +60,7 @@ void SampleColumns::load(const std::vector<Period>& periods, const std::vector<d
   }
 }
 
-// The n rows with the smallest values of the sorted input, where they are.
+// The n rows with the smallest values of the sorted input, without moving them.
 Rows SampleColumns::first_rows(const Rows& rows, std::size_t n) {
   if (rows.descending) return {rows.end - n, rows.end, rows.side, true};
   return {rows.begin, rows.begin + n, rows.side, false};

@@ -1,4 +1,4 @@
-// The samples of a tree under construction: columns that are partitioned by moving them between two buffers.
+// The samples of a tree under construction, in columns that are partitioned by moving rows between two buffers.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,9 @@
 
 namespace policyforest {
 
-// All samples as columns: the inputs, y, and score and weight where there are such. They are sorted by one input, the
-// first that is not periodic; no tree changes them, so all threads read the same. Where the samples come in this order
-// and y follows x in memory, they are not even copied.
+// All samples as columns: the inputs, y, and score and weight if they are given. They are sorted by one input, the
+// first that is not periodic. No tree changes them, so all threads share them. If the samples come in this order and y
+// follows x in memory, they are not copied.
 class RootColumns {
  public:
   RootColumns(const TrainingSet& data, const std::vector<Period>& periods);
@@ -27,11 +27,12 @@ class RootColumns {
   const double* columns_;
 };
 
-// A node's samples are the rows [begin, end) of side 0, the root's columns, or of one of two buffers. Splitting moves
+// A node's samples are the rows [begin, end) of side 0 (the root's columns) or of one of two buffers. Splitting moves
 // them to another buffer, lower child first, so all passes over a node's samples are sequential.
 //
-// The rows of the root are sorted by one input, and stay so: a split leaves the lower rows in their order and turns the
-// order of the upper ones round. Order statistics of this input are at hand, and a split by it moves nothing.
+// The rows of the root are sorted by one input, and those of all nodes stay sorted: a split keeps the order of the
+// lower rows and reverses that of the upper ones. So order statistics of this input are free, and a split by it moves
+// nothing.
 struct Rows {
   std::size_t begin, end;
   int side;
@@ -43,8 +44,8 @@ class SampleColumns {
  public:
   SampleColumns(const RootColumns& root, const Kernels& kernels) : root_(root), kernels_(kernels) {}
 
-  // Before each tree, always with the same periods. `cuts[d]`: where this tree cuts the circle of a periodic input
-  // (see Period); not read elsewhere.
+  // Call this before each tree, always with the same periods. `cuts[d]` is where this tree cuts the circle of a
+  // periodic input (see Period); it is not read for other inputs.
   void load(const std::vector<Period>& periods, const std::vector<double>& cuts);
 
   Rows all() const { return {0, root_.n_samples, root_side_, false}; }
@@ -59,13 +60,13 @@ class SampleColumns {
 
   // The input that rows are sorted by, or n_inputs.
   std::size_t sorted_input() const { return root_.sorted_input; }
-  // Of the sorted input: the rank-th smallest value, from 1 on, and the rows with values up to `split`.
+  // For the sorted input: the rank-th smallest value (the first is 1), and the rows with values up to `split`.
   double smallest(const Rows& rows, std::size_t rank) const {
     return input(rows, root_.sorted_input)[rows.descending ? rows.size() - rank : rank - 1];
   }
   Rows rows_below(const Rows& rows, double split) const;
 
-  // Splits rows at x[d] <= split, where n_lower of them lie.
+  // Splits rows by x[d] <= split, which holds for n_lower of them.
   void partition(const Rows& rows, std::size_t d, double split, std::size_t n_lower, Rows& lower, Rows& upper);
 
  private:

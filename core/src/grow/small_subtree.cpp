@@ -71,7 +71,7 @@ void SmallSubtree::load(const SampleColumns& samples, const Rows& rows) {
       if (e != d) kernels_.look_up(places_[e], numbers_[d], ranks_[d][e]);
 }
 
-// Over a set in the order of an input.
+// The sum of v over a set in the order of an input.
 double SmallSubtree::sum(const double* v, std::size_t order, Bits set) const {
   double sum = 0.0;
   for (; set; set &= set - 1) sum += v[numbers_[order][lowest(set)]];
@@ -104,7 +104,7 @@ bool SmallSubtree::settled(const Task& task) const {
   return deviation / task.n < min_variance_;
 }
 
-// Which samples lie below the threshold, their number and their sum. The largest one does not.
+// Finds the samples up to the threshold, their number and their sum. The largest sample is never among them.
 void SmallSubtree::cut(const Task& task, Split& split) const {
   const Bits set = task.sets[split.input];
   const double* values = values_[split.input];
@@ -141,15 +141,15 @@ bool SmallSubtree::best_split(const Task& task, SplitDraw& draw, RandomStream& r
   return found;
 }
 
-// Makes the task of a node that of its upper child, whose sum is taken afresh: errors must not pile up on the way down.
+// Turns the task of a node into that of its upper child. Its sum is computed again, so that errors do not accumulate.
 void SmallSubtree::divide(const Split& split, Task& task, Task& lower) const {
   const Bits above = task.sets[split.input] ^ split.lower;
-  const int rank = static_cast<int>(lowest(above));  // every sample with a smaller rank lies below
+  const int rank = static_cast<int>(lowest(above));  // all samples with a smaller rank are in the lower child
   lower.n = split.n_lower;
   task.n -= split.n_lower;
   lower.sum = split.lower_sum;
   task.sum = sum(score_, split.input, above);
-  const bool leaves = lower.n < 2 * n_min_ && task.n < 2 * n_min_;  // need the order of input 0 alone
+  const bool leaves = lower.n < 2 * n_min_ && task.n < 2 * n_min_;  // they need only the order of input 0
   for (std::size_t e = 0; e < (leaves ? 1 : n_inputs_); ++e) {
     const Bits set = task.sets[e];
     lower.sets[e] = e == split.input ? split.lower : set & kernels_.ranks_below(ranks_[e][split.input], rank);
@@ -161,7 +161,7 @@ void SmallSubtree::grow(const SampleColumns& samples, const Rows& rows, double s
                         std::vector<Node>& nodes, SplitDraw& draw, RandomStream& random) {
   load(samples, rows);
   std::size_t n_nodes = nodes.size(), n_tasks = 1;
-  nodes.resize(n_nodes + 2 * rows.size());  // room for all of them
+  nodes.resize(n_nodes + 2 * rows.size());  // enough for the largest subtree
   tasks_[0].node = root;
   tasks_[0].n = static_cast<int>(rows.size());
   tasks_[0].sum = sum;

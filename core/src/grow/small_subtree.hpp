@@ -1,9 +1,9 @@
 // Grows whole subtrees of at most 64 samples with constant leaves and no weights.
 //
-// Most nodes of a tree hold a few samples, and there the passes over columns are all overhead. Here the samples
-// are sorted once by every input; a node is one 64-bit set an input, in the order of that input. The n_min-th
-// smallest value is the n_min-th bit, a threshold cuts the set of its input in two, and for the other inputs one
-// comparison of 64 small ranks does it. No sample moves.
+// Most nodes of a tree hold few samples, and there passes over columns are mostly overhead. Here the samples are
+// sorted once by every input; a node is one 64-bit set per input, in the order of that input. The n_min-th smallest
+// value is the n_min-th bit, a threshold cuts the set of its input in two, and one comparison of 64 small ranks cuts
+// the set of each other input. No sample moves.
 #pragma once
 
 #include <algorithm>
@@ -66,8 +66,8 @@ class SmallSubtree {
   const Kernels& kernels_;
   const double *y_ = nullptr, *score_ = nullptr;
   bool scored_apart_ = false;
-  // Of the samples in the order of each input: their values, their numbers among the rows, and the other way round;
-  // and their ranks [in this order][by this input].
+  // For the samples in the order of each input: their values, their row numbers, and the place of each row; and their
+  // ranks [in this order][by this input].
   alignas(64) double values_[kMaxInputs][kMaxSamples] = {};
   alignas(64) std::uint8_t numbers_[kMaxInputs][kMaxSamples] = {}, places_[kMaxInputs][kMaxSamples] = {};
   alignas(64) std::uint8_t ranks_[kMaxInputs][kMaxInputs][kMaxSamples] = {};

@@ -23,17 +23,17 @@ class SplitDraw {
         for (std::int32_t j = 0; j <= grids_[d].steps; ++j) tables_[d].push_back(grids_[d].value(j));
   }
 
-  // To be called before each tree, so that it depends on its own stream alone.
+  // Call this before each tree, so that the tree depends on its own stream alone.
   void restart() { std::iota(inputs_.begin(), inputs_.end(), std::uint32_t{0}); }
 
-  // Calls attempt(input) for k distinct inputs in random order, and for more of them until one returns true.
+  // Calls attempt(input) for k distinct inputs in random order, then for more inputs until an attempt returns true.
   template <class Attempt>
   void for_inputs(RandomStream& random, const Attempt& attempt) {
     const std::size_t n = inputs_.size();
     bool found = false;
     std::uint64_t number = 0;
     for (std::size_t j = 0; j < n && (j < k_ || !found); ++j) {
-      // One random number gives four choices: the product's upper half is the choice, the lower half goes on.
+      // One random number gives four choices: the upper half of a product is the choice, the lower half is used next.
       number = j % 4 == 0 ? random.next() : number * (n - j + 1);
       const auto choice = static_cast<std::size_t>(((number >> 32) * (n - j)) >> 32);
       std::swap(inputs_[j], inputs_[j + choice]);
@@ -42,10 +42,10 @@ class SplitDraw {
   }
 
   // Whether a split is better than the best before it, by more than rounding errors: equal splits are common in small
-  // nodes, and there the order of the inputs has to decide, however the sums were taken.
+  // nodes, and there the order of the inputs has to decide, not the order of summation.
   static bool better(double score, double best) { return score - best > 1e-10 * std::abs(best); }
 
-  // Uniform in [low, high), on the input's grid if it has one; false where the grid has no value there.
+  // Draws uniformly from [low, high), on the input's grid if it has one; returns false if there is no value to draw.
   bool threshold(std::size_t input, double low, double high, double& threshold, RandomStream& random) const {
     if (!(low < high)) return false;
     if (!grids_.empty() && grids_[input].steps > 0) return threshold_on_grid(input, low, high, threshold, random);

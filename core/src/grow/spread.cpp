@@ -14,7 +14,7 @@ struct Moments {
   double mean, deviation;
 };
 
-// In units of the largest distance from the first value, so that squares neither overflow nor vanish.
+// Computed in units of the largest distance from the first value, so that squares neither overflow nor underflow.
 Moments moments(const double* v, const double* weight, std::size_t n) {
   const auto [low, high] = std::minmax_element(v, v + n);
   const double unit = std::max(*high - v[0], v[0] - *low);
@@ -33,8 +33,8 @@ Moments moments(const double* v, const double* weight, std::size_t n) {
   return {v[0] + unit * shift, unit * std::sqrt(second / total)};
 }
 
-// On a circle: the smallest standard deviation over all places to cut it. Values move one after another from below the
-// cut to one length above.
+// On a circle: the smallest standard deviation over all places to cut it. One value after another moves up by one
+// length, past the cut.
 double circular_deviation(const double* v, const double* weight, std::size_t n, double length) {
   std::vector<std::pair<double, double>> order(n);
   for (std::size_t i = 0; i < n; ++i) order[i] = {v[i], weight ? weight[i] : 1.0};
@@ -68,7 +68,7 @@ Spread spread_of(const RootColumns& samples, const std::vector<Period>& periods)
     auto [mean, deviation] = moments(column(d), weight, n);
     const double length = d < periods.size() ? periods[d].hi - periods[d].lo : 0.0;
     if (length > 0.0) deviation = circular_deviation(column(d), weight, n, length);
-    // The steepest slopes that a leaf can have must be numbers.
+    // The steepest slopes that a leaf can have must be finite.
     const bool varies = deviation > kSmallestSpread * std::abs(mean) && std::isfinite(1e20 * spread.target / deviation);
     spread.inputs.push_back(varies && spread.target > 0.0 ? deviation : 0.0);
   }

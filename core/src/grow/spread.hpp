@@ -1,4 +1,4 @@
-// How far all samples of a forest spread: the units in which linear leaves measure slopes and noise.
+// The spread of all samples of a forest: the units in which linear leaves measure slopes and noise.
 #pragma once
 
 #include <vector>
@@ -9,8 +9,8 @@
 
 namespace policyforest {
 
-// `periods` as in GrowParameters. The samples are read in the order of the root, which does not depend on whether the
-// caller had sorted them.
+// `periods` is as in GrowParameters. The samples are read in the order of the root, so that the result is the same if
+// the caller has sorted them.
 Spread spread_of(const RootColumns& samples, const std::vector<Period>& periods);
 
 }  // namespace policyforest

@@ -89,7 +89,7 @@ class TreeGrower {
     nodes_.assign(1, Node{});
     coefficients_.clear();
     draw_.restart();
-    if (all_ranges_.empty() || !cuts.empty()) {  // where nothing is periodic, every tree starts with the same
+    if (all_ranges_.empty() || !cuts.empty()) {  // without periodic inputs, every tree starts with the same ranges
       all_ranges_.clear();
       for (std::size_t d = 0; d < data_.n_inputs; ++d) {
         const Summary summary = kernels_.summary(samples_.input(all, d), all.size());
@@ -101,7 +101,7 @@ class TreeGrower {
     push({0, all, model_.sums(all)});
   }
 
-  // The ranges of all samples, and whole circles.
+  // The ranges of all samples; for a periodic input, the whole circle.
   std::vector<Interval> data_box(const std::vector<double>& cuts) const {
     std::vector<Interval> box = all_ranges_;
     for (std::size_t d = 0; d < cuts.size(); ++d) {
@@ -111,7 +111,7 @@ class TreeGrower {
     return box;
   }
 
-  // A task waits with a copy of the intervals as they are now.
+  // A waiting task stores a copy of the current intervals.
   void push(const Task& task) {
     tasks_.push_back(task);
     ranges_.push();
@@ -184,9 +184,9 @@ class TreeGrower {
   }
 
   // A uniform draw between the n_min-th smallest and n_min-th largest value. A draw from a wider range that leaves
-  // n_min samples on both sides is just that, and is cheaper to come by in large nodes. Not where the range itself
-  // is cheap, nor in nodes that could be a SmallSubtree: weights of 1 shall give the same trees as no weights, and
-  // with n_min = 1 weights the same as repeated samples.
+  // n_min samples on both sides has the same distribution, and is cheaper in large nodes. It is not used if the range
+  // itself is cheap, nor in nodes that could be a SmallSubtree: weights of 1 must give the same trees as no weights,
+  // and with n_min = 1 weights must give the same trees as repeated samples.
   bool draw_split(const Task& task, Split& split, RandomStream& random) {
     const std::size_t n_min = parameters_.min_samples_leaf, n = task.rows.size();
     Interval& range = ranges_[split.feature];
@@ -216,7 +216,7 @@ class TreeGrower {
     range = {nth(rank - 1), nth(n - rank)};
   }
 
-  // Leaves were made depth first; their models go into the order of the nodes.
+  // Leaves were made depth first; their models are put into the order of the nodes.
   Tree finish() {
     Tree tree{nodes_, {}, data_.n_inputs};
     const std::size_t width = data_.n_inputs + 1;
@@ -243,8 +243,8 @@ class TreeGrower {
   std::vector<double> coefficients_, scratch_;
   std::vector<Task> tasks_;
   std::vector<Interval> all_ranges_;
-  IntervalStack ranges_;  // thresholds that a node and its descendants can have lie in [low, high)
-  IntervalStack boxes_;   // a node's part of the data's box; for linear leaves alone
+  IntervalStack ranges_;  // all thresholds that a node and its descendants can have are in [low, high)
+  IntervalStack boxes_;   // a node's part of the data's box; only for linear leaves
 };
 
 }  // namespace policyforest

@@ -18,10 +18,10 @@ Tree unroll(const Tree& tree, std::size_t d, double cut, double lo, double hi) {
 
   struct Task {
     std::int32_t from, to;
-    bool below;  // the cut: thresholds and intercepts move by one length
+    bool below;  // below the cut, where thresholds and intercepts move by one length
   };
   std::vector<Task> tasks{{0, 2, false}, {0, 1, true}};
-  std::vector<std::pair<const Node*, bool>> origin(3);  // of each leaf of the result
+  std::vector<std::pair<const Node*, bool>> origin(3);  // the origin of each leaf of the result
   while (!tasks.empty()) {
     Task task = tasks.back();
     tasks.pop_back();

@@ -8,7 +8,7 @@
 
 namespace policyforest {
 
-// Puts points into one tree. The box of the leaf that a point falls into is followed on the way down.
+// Inserts points into one tree. On the way down it computes the box of the leaf into which a point falls.
 class KnownnessForest::Inserter {
  public:
   Inserter(const KnownnessForest& forest, KdTree& tree) : forest_(forest), tree_(tree), box_(forest.box_) {}
@@ -53,7 +53,7 @@ class KnownnessForest::Inserter {
     return index;
   }
 
-  // What the leaf's knownness is a multiple of.
+  // Computes the leaf's knownness, in units of unit().
   void weigh(std::size_t index, const Box& box) {
     const Leaf& leaf = tree_.leaves[static_cast<std::size_t>(tree_.nodes[index].child)];
     const double n = leaf.n_points;
@@ -70,7 +70,7 @@ class KnownnessForest::Inserter {
     return longest;
   }
 
-  // Splits a crowded leaf, and its children while they are crowded: a middle may leave all points on one side.
+  // Splits a leaf with too many points, and again its children: a split in the middle may leave all points on one side.
   void split(std::size_t index) {
     std::vector<std::pair<std::size_t, Box>> todo{{index, box_}};
     while (!todo.empty()) {
@@ -92,7 +92,7 @@ class KnownnessForest::Inserter {
     }
   }
 
-  // The points of a leaf in the order in which they came.
+  // The points of a leaf in the order in which they were inserted.
   void gather(const Leaf& leaf) {
     gathered_.clear();
     for (std::uint32_t point = leaf.last; point != kNone; point = tree_.before[point]) gathered_.push_back(point);
@@ -135,7 +135,7 @@ class KnownnessForest::Inserter {
     return 0.5 * (1.0 - (n[0] * lower + n[1] * (1.0 - lower)) / total) + 0.5 * gain;
   }
 
-  // The middle of the dimension whose turn it is; one without a double between its ends loses its turn.
+  // The middle of the dimension whose turn it is; a dimension without a double between its ends is skipped.
   Split middle(const Box& box, std::size_t turn) const {
     for (std::size_t tried = 0;; ++tried) {
       const std::size_t d = forest_.wide_[(turn + tried) % forest_.wide_.size()];

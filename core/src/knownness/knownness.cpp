@@ -12,7 +12,7 @@
 namespace policyforest {
 
 namespace {
-constexpr std::size_t kBlock = 256;      // rows that go down one tree after the other: its nodes stay in the cache
+constexpr std::size_t kBlock = 256;      // rows that descend each tree together, while its nodes are in the cache
 constexpr std::size_t kSideBySide = 13;  // descents that hide each other's latency (8.3 us per query became 2.7)
 
 // One point on its way down one tree.
@@ -24,7 +24,7 @@ struct Descent {
 
 Descent start(const std::vector<Node>& nodes, const double* point) { return {nodes.data(), nodes.data(), point}; }
 
-// Every round takes each descent a level further, without a branch; those that have arrived stand still.
+// Every round moves each descent one level further, without a branch; those that have reached a leaf stay there.
 void descend(Descent (&descents)[kSideBySide], std::size_t count) {
   for (bool moved = true; moved;) {
     moved = false;
@@ -42,7 +42,7 @@ void descend(Descent (&descents)[kSideBySide], std::size_t count) {
 
 KnownnessForest::KnownnessForest(Box box, const KnownnessParameters& parameters)
     : box_(std::move(box)), parameters_(parameters) {
-  if (box_.dims() == 0) throw std::invalid_argument("box: no dimensions; at least one is needed");
+  if (box_.dims() == 0) throw std::invalid_argument("box: has no dimensions; must have at least one");
   for (std::size_t d = 0; d < box_.dims(); ++d) {
     if (!std::isfinite(box_.lo[d]) || !std::isfinite(box_.hi[d]) || box_.lo[d] > box_.hi[d])
       throw std::invalid_argument("box: dimension " + std::to_string(d) + " is [" + std::to_string(box_.lo[d]) + ", " +
@@ -107,7 +107,7 @@ std::size_t KnownnessForest::n_leaves() const {
 
 std::vector<KnownnessLeaf> KnownnessForest::leaves(std::size_t number) const {
   if (number >= trees_.size())
-    throw std::invalid_argument("tree: " + std::to_string(number) + "; there are " + std::to_string(trees_.size()));
+    throw std::invalid_argument("tree: " + std::to_string(number) + "; must be below " + std::to_string(trees_.size()));
   const KdTree& tree = trees_[number];
   const double unit = this->unit();
   std::vector<KnownnessLeaf> result;

@@ -11,7 +11,7 @@ namespace policyforest {
 
 namespace {
 
-// The leaves of a tree, and the centres of their boxes as far as these lie within the box of the knownness forest.
+// The leaves of a tree, and the centres of their boxes, clipped to the box of the knownness forest.
 struct LeafCentres {
   std::vector<std::size_t> nodes;
   std::vector<double> points;

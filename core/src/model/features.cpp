@@ -30,7 +30,7 @@ std::size_t Features::size(std::size_t degree) const {
   const std::size_t k = n_linear_ - 1;
   std::size_t total = 1, products = 1;
   for (std::size_t d = 1; d <= degree; ++d) {
-    products = products * (k + d - 1) / d;  // of exactly d factors
+    products = products * (k + d - 1) / d;  // the number of products of exactly d factors
     total += products;
   }
   return total;
@@ -53,7 +53,7 @@ void Features::fill_lanes(const double* const* rows, std::size_t count, double* 
       next += 2 * L;
     }
   }
-  // A product of d factors is its first factor times a product of d - 1 factors that begins with no earlier one.
+  // A product of d factors is its first factor times a product of d - 1 factors, none of them an earlier one.
   std::size_t k = n_linear_;
   for (std::size_t d = 2; k < count; ++d) {
     const std::size_t end = k;

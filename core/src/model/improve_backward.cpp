@@ -9,15 +9,15 @@ namespace policyforest {
 namespace {
 
 constexpr double kLargest = 1e12;
-// Forms of so few dimensions are quick to take apart, so that nothing is gained by a look at them first.
+// Up to this number of dimensions, eigenvalues are quick to compute, and a check whether they are needed saves no time.
 constexpr std::size_t kQuick = 6;
-// Actions so near to a bound are at it.
+// Actions this near to a bound count as being at it.
 constexpr double kAtBound = 1e-9;
 
-// What overflowed is no slope: it counts as flat.
+// A derivative that overflowed is limited, and one that is NaN counts as 0.
 double finite(double x) { return std::isnan(x) ? 0.0 : std::clamp(x, -kLargest, kLargest); }
 
-// One trajectory: the value of its state is quadratic, and goes back step by step.
+// The backward pass of one trajectory: computes the quadratic value function of the state, from the last step back.
 class BackwardPass {
  public:
   BackwardPass(const Expansion& around, const Box& box)
@@ -78,7 +78,7 @@ class BackwardPass {
   double own(std::size_t i, std::size_t j) const { return form_[(d_ + i) * w_ + d_ + j]; }
   double cross(std::size_t i, std::size_t k) const { return form_[(d_ + i) * w_ + k]; }
 
-  // The best change of the actions and their feedback; an action at a bound that wants to go beyond it stays.
+  // The best change of the actions and their feedback; an action at a bound that would go beyond it stays.
   void choose(std::size_t row, std::size_t at, double* change, double* gain) {
     for (std::size_t i = 0; i < m_; ++i)
       for (std::size_t j = 0; j < m_; ++j)
@@ -98,7 +98,7 @@ class BackwardPass {
     }
   }
 
-  // The value of the state under these changes.
+  // Computes the value function under these changes.
   void carry_back(const double* change, const double* gain) {
     std::vector<double> pull(m_), stiff(m_ * d_);
     for (std::size_t i = 0; i < m_; ++i) {

@@ -15,7 +15,7 @@ void require(bool holds, const char* what) {
   if (!holds) throw std::invalid_argument(std::string("model: ") + what);
 }
 
-// Variances below this part of the mean one are noise of their forest.
+// Predicted variances below this part of their mean are errors of the forest that predicts them.
 constexpr double kSmallestSpread = 1e-3;
 
 }  // namespace
@@ -38,47 +38,54 @@ double Actuator::applied(double command, double last_action) const {
 
 void LearnedModel::check() const {
   require(n_states > 0 && n_actions > 0, "there must be states and actions");
-  for (const std::size_t d : inputs) require(d < n_states + n_actions, "an input is no dimension of (s, a)");
+  for (const std::size_t d : inputs) require(d < n_states + n_actions, "an input is not a dimension of (s, a)");
   dynamics.check("dynamics");
-  require(dynamics.features.n_inputs() == inputs.size(), "the dynamics have other inputs");
+  require(dynamics.features.n_inputs() == inputs.size(), "the dynamics have the wrong number of inputs");
   require(dynamics.outputs.size() == plain.size() + circles.size(), "there must be one output per change");
-  for (const std::size_t d : plain) require(d < n_states, "an output is no state dimension");
-  for (const auto& c : circles) require(c.sine < n_states && c.cosine < n_states, "a pair is no state dimension");
+  for (const std::size_t d : plain) require(d < n_states, "an output is not a state dimension");
+  for (const auto& c : circles)
+    require(c.sine < n_states && c.cosine < n_states, "a sine or cosine is not a state dimension");
   for (const auto& relation : relations) {
     relation.formula.check("relation");
-    require(relation.dimension < n_states && relation.formula.outputs.size() == 1, "a relation has one dimension");
-    require(relation.formula.features.n_inputs() == relation.sources.size(), "a relation has other sources");
-    for (const std::size_t d : relation.sources) require(d < n_states, "a source is no state dimension");
+    require(relation.dimension < n_states && relation.formula.outputs.size() == 1,
+            "a relation must compute one state dimension");
+    require(relation.formula.features.n_inputs() == relation.sources.size(),
+            "a relation has the wrong number of sources");
+    for (const std::size_t d : relation.sources) require(d < n_states, "a source is not a state dimension");
   }
   require(periods.empty() || periods.size() == n_states, "there must be one period per state dimension");
   require(actuators.empty() || actuators.size() == n_actions, "there must be one actuator per action dimension");
   for (const auto& a : actuators) {
     require(a.low <= a.high && a.rate >= 0.0 && a.dead >= 0.0 && a.step >= 0.0, "an actuator has impossible limits");
     require(a.first <= a.last && a.steps >= 0.0, "an actuator has impossible steps");
-    require(a.rate == 0.0 || a.before < n_states, "an actuator's last action is no state dimension");
+    require(a.rate == 0.0 || a.before < n_states, "an actuator's previous action is not a state dimension");
   }
   for (const auto& c : copies)
-    require(c.dimension < n_states && c.source < n_states + n_actions, "a copy is no dimension");
+    require(c.dimension < n_states && c.source < n_states + n_actions,
+            "a copy is not between dimensions of the state and the action");
   for (const auto& c : circles) require(c.radius > 0.0 && std::isfinite(c.radius), "a radius must be positive");
   reward.check("reward");
   require(reward.outputs.size() == 1 && reward.features.n_inputs() == reward_inputs.size(),
-          "the reward has other inputs");
+          "the reward must have one output and the right number of inputs");
   for (const std::size_t d : reward_inputs)
-    require(d < 2 * n_states + n_actions, "an input of the reward is no dimension of (s, a, s')");
+    require(d < 2 * n_states + n_actions, "an input of the reward is not a dimension of (s, a, s')");
   require(reward_low <= reward_high, "the lowest reward must not exceed the highest");
-  for (const auto& t : thresholds) require(t.dimension < n_states, "a threshold is no state dimension");
+  for (const auto& t : thresholds) require(t.dimension < n_states, "a threshold is not on a state dimension");
   if (end == End::kLogistic || end == End::kForest) {
     end_chance.check("end");
-    require(end_chance.outputs.size() == 1 && end_chance.features.n_inputs() == n_states, "one end of s'");
+    require(end_chance.outputs.size() == 1 && end_chance.features.n_inputs() == n_states,
+            "the chance of an end must be one function of s'");
   }
   if (end != End::kNever) {
     end_reward.check("end reward");
-    require(end_reward.outputs.size() == 1 && end_reward.features.n_inputs() == inputs.size(), "one end reward of x");
+    require(end_reward.outputs.size() == 1 && end_reward.features.n_inputs() == inputs.size(),
+            "the reward of an end must be one function of x");
   }
-  require(residuals.size() == n_residuals * (dynamics.outputs.size() + 1), "residuals have one column per output");
+  require(residuals.size() == n_residuals * (dynamics.outputs.size() + 1), "residuals must have one column per output");
   if (!spread.outputs.empty()) {
     spread.check("spread");
-    require(spread.outputs.size() == 1 && spread.features.n_inputs() == inputs.size(), "one spread of x");
+    require(spread.outputs.size() == 1 && spread.features.n_inputs() == inputs.size(),
+            "the spread must be one function of x");
   }
   require(edge.dims() == n_states && margin.size() == n_states, "there must be one edge per state dimension");
   for (std::size_t d = 0; d < n_states; ++d)
@@ -255,7 +262,7 @@ void ModelStepper::keep_in_data(std::size_t n, ModelStep& out) const {
       s[d] = std::isnan(s[d]) ? model_.edge.lo[d] : std::clamp(s[d], model_.edge.lo[d], model_.edge.hi[d]);
     }
     if (!left && std::isfinite(out.reward[i])) continue;
-    // What overflowed is no prediction: it counts as unknown, not as infinitely bad.
+    // A reward that overflowed is not a prediction: it counts as unknown, not as infinitely bad.
     const bool known = std::isfinite(out.reward[i]);
     out.reward[i] = known ? std::min(out.reward[i], model_.leaving_reward) : model_.leaving_reward;
     if (std::isnan(out.end_chance[i])) out.end_chance[i] = 0.0;

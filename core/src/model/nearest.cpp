@@ -29,7 +29,7 @@ void add_squares(double here, const double* at, std::size_t n, double scale, con
 
 std::vector<double> nearest_distances(const double* rows, std::size_t n, const Places& places) {
   const std::size_t d = places.scale.size();
-  std::vector<double> columns(places.n * d);  // so that the inner loop runs over places side by side
+  std::vector<double> columns(places.n * d);  // so that the inner loop runs over consecutive places
   for (std::size_t j = 0; j < places.n; ++j)
     for (std::size_t k = 0; k < d; ++k) columns[k * places.n + j] = places.rows[j * d + k];
   std::vector<double> sums(places.n), nearest(n, std::numeric_limits<double>::infinity());

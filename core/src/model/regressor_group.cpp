@@ -34,8 +34,8 @@ namespace {
 
 constexpr std::size_t kLanes = Features::kLanes;
 
-// Up to kLanes rows with their features side by side. Each row is summed up in the order of its features, so that its
-// bits do not depend on its neighbours.
+// Up to kLanes rows with their features in lanes. Each row is summed in the order of its features, so that its bits do
+// not depend on the other rows.
 class FeatureBlock {
  public:
   FeatureBlock(const Features& features, std::size_t n_terms)
@@ -44,7 +44,7 @@ class FeatureBlock {
         phi_(std::max<std::size_t>(n_terms, 1) * kLanes),
         scaled_(features.n_linear()) {}
 
-  // Rows `stride` numbers apart; the last one fills the lanes that are left.
+  // Rows are `stride` numbers apart; the last row fills the remaining lanes.
   void fill(const double* row, std::size_t n, std::size_t stride) {
     if (n_terms_ == 0) return;
     const double* rows[kLanes];
@@ -79,7 +79,7 @@ class FeatureBlock {
   std::vector<double> phi_, scaled_;
 };
 
-// A kernel near one point.
+// The expansion of a kernel around one point.
 class KernelExpansion {
  public:
   KernelExpansion(std::size_t n_linear, bool curved)
@@ -89,7 +89,7 @@ class KernelExpansion {
     std::copy_n(scaled, kernel.lengths().size(), here_.data());
     value_ = kernel.expand(here_.data(), slopes_.data(), curvature_.empty() ? nullptr : curvature_.data());
   }
-  // Its values in the rows of a block, side by side.
+  // Its values in the rows of a block, one lane per row.
   void at(const Kernel& kernel, const FeatureBlock& block, double* sums) {
     const std::size_t width = kernel.lengths().size();
     double lanes[kLanes];
@@ -122,18 +122,20 @@ class KernelExpansion {
 void RegressorGroup::check(const char* name) const {
   const auto fail = [name](const char* what) { throw std::invalid_argument(std::string(name) + ": " + what); };
   if (range.lo.size() != features.n_inputs() || range.hi.size() != features.n_inputs())
-    fail("its range must have a side for each input");
+    fail("its range must have a lower and an upper side for each input");
   for (std::size_t d = 0; d < range.lo.size(); ++d)
     if (!(range.lo[d] <= range.hi[d])) fail("its range must have lower sides that do not exceed the upper ones");
   for (const Regressor& output : outputs) {
     const std::size_t terms = output.coefficients.size();
     bool known = terms == 0;
     for (std::size_t degree = 1; degree <= Features::kMaxDegree; ++degree) known |= terms == features.size(degree);
-    if (!known) fail("an output has coefficients for no features, or for all up to a degree");
+    if (!known) fail("an output must have coefficients for no features, or for all features up to a degree");
     for (const double c : output.coefficients)
       if (!std::isfinite(c)) fail("coefficients must be finite");
-    if (output.kernel && output.kernel->lengths().size() + 1 != features.n_linear()) fail("a kernel has other inputs");
-    if (output.forest && output.forest->n_inputs() != features.n_inputs()) fail("a forest has other inputs");
+    if (output.kernel && output.kernel->lengths().size() + 1 != features.n_linear())
+      fail("a kernel has the wrong number of inputs");
+    if (output.forest && output.forest->n_inputs() != features.n_inputs())
+      fail("a forest has the wrong number of inputs");
   }
 }
 

@@ -12,14 +12,15 @@ namespace policyforest {
 
 namespace {
 
-// Rows that go through model and policy together: their trees stay in the cache (measured: 64 to 256 are alike).
+// Rows that go through model and policy together: the trees stay in the cache (measured: 64 to 256 are equally fast).
 constexpr std::size_t kBlock = 128;
-// A rollout whose chance to be still alive is below this has ended.
+// A rollout has ended if its probability to have had no terminal step is below this.
 constexpr double kAlive = 0.02;
-// Streams of the noise of actions lie apart from those of the residuals.
+// Offset of the streams of the actions' noise, which must differ from those of the residuals.
 constexpr std::uint64_t kActionStreams = std::uint64_t{1} << 40;
 
-// A number of mean 0 and variance 1, bounded, from four uniform ones: the same bits everywhere, unlike logarithms.
+// A bounded number of mean 0 and variance 1, from four uniform numbers: the same bits on all machines, which logarithms
+// would not give.
 double bell(RandomStream& random) {
   double sum = 0.0;
   for (int k = 0; k < 4; ++k) sum += random.uniform();
@@ -145,7 +146,7 @@ void rollout_values(const LearnedModel& model, const Controller& controller, con
                     const RolloutRules& rules, std::span<double> values, std::span<double> visited,
                     std::span<std::uint32_t> alive) {
   if (controller.n_states() != model.n_states || controller.n_actions() != model.n_actions)
-    throw std::invalid_argument("controller: has other states or actions than the model");
+    throw std::invalid_argument("controller: must have the states and actions of the model");
   std::fill(values.begin(), values.end(), 0.0);
   std::fill(alive.begin(), alive.end(), 0u);
   const std::size_t n_blocks = (starts.n + kBlock - 1) / kBlock;

@@ -1,4 +1,4 @@
-// Eigenvalues of small symmetric matrices by Jacobi's method: the same operations everywhere.
+// Eigenvalues of small symmetric matrices by Jacobi's method, with the same operations on all machines.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ class SymmetricParts {
  public:
   explicit SymmetricParts(std::size_t n) : n_(n), a_(n * n), v_(n * n) {}
 
-  // Replaces a symmetric matrix by that with the same eigenvectors and the eigenvalues f(value).
+  // Replaces a symmetric matrix by the one with the same eigenvectors and the eigenvalues f(value).
   template <class Function>
   void map(double* matrix, const Function& f) {
     if (n_ == 1) {
@@ -34,7 +34,8 @@ class SymmetricParts {
       for (std::size_t j = 0; j < i; ++j) matrix[j * n_ + i] = matrix[i * n_ + j];
   }
 
-  // Whether no eigenvalue is above rounding, by elimination: that takes a tenth of the time of finding them.
+  // Whether no eigenvalue is positive beyond rounding, by elimination: this takes a tenth of the time of computing
+  // them.
   bool has_no_positive_value(const double* matrix) {
     constexpr double kRounding = 1e-12;
     a_.assign(matrix, matrix + n_ * n_);

@@ -8,7 +8,7 @@ namespace policyforest {
 
 namespace {
 
-// The shorter way from b to a, round the turn of an angle.
+// a - b; for an angle, the shorter way round the circle.
 double apart(double a, double b, const Period& period) {
   const double turn = period.hi - period.lo, difference = a - b;
   if (!(turn > 0.0)) return difference;
@@ -16,7 +16,7 @@ double apart(double a, double b, const Period& period) {
   return moved - std::floor(moved / turn) * turn - turn / 2;
 }
 
-// Rows side by side, step by step.
+// Steps all rows together.
 class Walk {
  public:
   Walk(const LearnedModel& model, const TrackRules& rules)
@@ -107,7 +107,7 @@ Paths track(const LearnedModel& model, const TrackRules& rules, const TrackedLaw
 Paths play(const LearnedModel& model, const TrackRules& rules, const PlayedLaw& law) {
   const std::size_t m = model.n_actions;
   if (law.controller.n_states() != model.n_states || law.controller.n_actions() != m)
-    throw std::invalid_argument("controller: has other states or actions than the model");
+    throw std::invalid_argument("controller: must have the states and actions of the model");
   const auto act = [&](std::size_t t, const double* states, double* actions) {
     law.controller.act_few(states, rules.n, actions);
     if (law.noise)

@@ -18,20 +18,20 @@ double wrap(double x, const Period& period) {
 Controller::Controller(const std::vector<const Forest*>& forests, Box actions, std::vector<Period> periods)
     : actions_(std::move(actions)), periods_(std::move(periods)) {
   if (forests.empty() || forests.size() != actions_.dims())
-    throw std::invalid_argument("forests: one is needed for each action dimension");
+    throw std::invalid_argument("forests: must be one per action dimension");
   for (const Forest* forest : forests) {
     if (forest->n_inputs() != forests.front()->n_inputs())
       throw std::invalid_argument("forests: all must have the same number of inputs");
     predictors_.emplace_back(*forest);
   }
   if (!periods_.empty() && periods_.size() != n_states())
-    throw std::invalid_argument("periods: one is needed for each state dimension");
+    throw std::invalid_argument("periods: must be one per state dimension");
   const auto needed = [](const Period& p) { return p.hi > p.lo; };
   if (std::none_of(periods_.begin(), periods_.end(), needed)) periods_.clear();
 }
 
 double Controller::clip(double value, std::size_t j) const {
-  // Linear leaves far outside of the box can overflow to +inf and -inf, whose sum has no nearest action.
+  // Linear leaves far outside of the box can overflow to +inf and -inf, whose sum is NaN.
   if (std::isnan(value))
     throw std::invalid_argument("state: is so large that action " + std::to_string(j) + " overflows");
   return std::clamp(value, actions_.lo[j], actions_.hi[j]);

@@ -14,7 +14,7 @@ float exact(const char* what, double number) {
   const auto single = static_cast<float>(number);
   if (static_cast<double>(single) != number)
     throw std::invalid_argument(std::string(what) + ": holds " + std::to_string(number) +
-                                ", must hold float32 numbers");
+                                "; must hold float32 numbers");
   return single;
 }
 
@@ -30,7 +30,7 @@ float wrap(float x, float lo, float hi) {
 Float32Controller::Float32Controller(const std::vector<const Forest*>& forests, const Box& actions,
                                      const std::vector<Period>& periods) {
   if (forests.empty() || forests.size() != actions.dims())
-    throw std::invalid_argument("forests: one is needed for each action dimension");
+    throw std::invalid_argument("forests: must be one per action dimension");
   n_states_ = forests.front()->n_inputs();
   for (const Forest* forest : forests) {
     if (forest->n_inputs() != n_states_)
@@ -53,7 +53,7 @@ Float32Controller::Float32Controller(const std::vector<const Forest*>& forests, 
   for (std::size_t j = 0; j < actions.dims(); ++j)
     actions_.push_back({exact("action_box", actions.lo[j]), exact("action_box", actions.hi[j])});
   if (!periods.empty() && periods.size() != n_states_)
-    throw std::invalid_argument("periods: one is needed for each state dimension");
+    throw std::invalid_argument("periods: must be one per state dimension");
   for (const Period& period : periods) periods_.push_back({exact("period", period.lo), exact("period", period.hi)});
 }
 

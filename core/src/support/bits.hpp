@@ -1,4 +1,4 @@
-// The lowest and the highest bit of a set that is not empty. The library's functions would ask whether it is.
+// The lowest and the highest bit of a nonempty set. The standard library's functions would check whether it is empty.
 #pragma once
 
 #include <bit>
@@ -7,7 +7,7 @@
 namespace policyforest {
 
 #if defined(__GNUC__)
-// Inlined everywhere: the kernels must not share a copy with code for another instruction set.
+// Always inlined: the kernels must not share a copy with code for another instruction set.
 [[gnu::always_inline]] inline int lowest_bit(std::uint64_t bits) { return __builtin_ctzll(bits); }
 [[gnu::always_inline]] inline int highest_bit(std::uint64_t bits) { return 63 ^ __builtin_clzll(bits); }
 #else

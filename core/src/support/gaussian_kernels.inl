@@ -2,8 +2,8 @@
 
 inline double joined(Lanes s) { return (s[0] + s[2]) + (s[1] + s[3]); }
 
-// e^-x for x >= 0 but for rounding, to a relative error of 1e-9; 0 from 700 on, and for what is no number. The standard
-// function differs between libraries in its last bit, and has no lanes.
+// e^-x for x >= 0 (up to rounding), with a relative error of 1e-9; 0 for x >= 700 and for NaN. The standard function
+// differs between libraries in its last bit, and has no vector form.
 inline Lanes decay(Lanes x) {
   constexpr double kLog2 = 0.69314718055994530942, kRound = 6755399441055744.0;  // adding 1.5 * 2^52 rounds
   const Mask near = x < broadcast(700.0);
@@ -31,7 +31,7 @@ inline double half_square(const double* z, std::size_t width) {
 }
 
 // 4 * kBlocks terms weight * e^(-|z - centre|^2 / 2), from centre i on, where |z - c|^2 / 2 = |z|^2 / 2 + |c|^2 / 2 - z
-// c. Each block waits for its own sums only: several of them keep the processor busy.
+// c. A block depends only on its own sums, so several blocks keep the processor busy.
 template <std::size_t kBlocks>
 inline void gaussian_terms(const double* z, double half, std::size_t width, const Gaussians& g, std::size_t i,
                            Lanes* terms) {
@@ -82,7 +82,7 @@ double gaussian_slopes(const double* z, double half, std::size_t width, const Ga
   return joined(sum);
 }
 
-// The same with curvature: the sums of term * (centre - z) (centre - z) follow, as the lower half of a matrix.
+// The same with curvature: also the sums of term * (centre - z) (centre - z)', as the lower half of a matrix.
 double gaussian_curvature(const double* z, double half, std::size_t width, const Gaussians& g, double* lanes,
                           double* apart) {
   Lanes sum{}, term;

@@ -1,7 +1,7 @@
-// Bodies of the kernels on vectors (lanes.inl), which each instruction set gets compiled from; included by
-// kernels_*.cpp with PF_KERNELS_NAME and PF_KERNELS_VARIABLE defined. Nothing here may instantiate a template of the
-// standard library that the compiler could emit out of line: the linker keeps one copy of such a function for the whole
-// program, and it could be the one with the newer instructions.
+// The kernels, written on vectors (lanes.inl) and compiled for each instruction set: kernels_*.cpp include this file
+// with PF_KERNELS_NAME and PF_KERNELS_VARIABLE defined. Nothing here may instantiate a template of the standard library
+// that the compiler could emit out of line: the linker keeps one copy of such a function for the whole program, and it
+// could be the one with the newer instructions.
 #include <cstring>
 #include <limits>
 
@@ -56,7 +56,7 @@ struct Eight {
 };
 inline Eight load_eight(const double* p) { return {load(p), load(p + 4)}; }
 
-// The last n < 8 numbers of a column with `fill` behind them, so that tails take the same lanes as everything else.
+// The last n < 8 numbers of a column, padded with `fill`, so that they use the same lanes as all other numbers.
 inline Eight load_tail(const double* p, std::size_t n, double fill) {
 #if defined(PF_AVX2)
   alignas(32) static constexpr long long kChosen[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
@@ -170,7 +170,7 @@ LowerSums lower_sums_weighted(const double* x, double split, const double* z, co
   return {weights.join(), sum.join(), count_of(counts)};
 }
 
-// For a few dozen numbers: how many are smaller than each of them, four at a time and without a branch. The
+// For a few dozen numbers: counts how many are smaller than each of them, four at a time and without a branch. The
 // rank-th smallest is the largest number with fewer than `rank` smaller ones.
 void order_statistics_of_few(const double* v, std::size_t n, std::size_t rank, double& low, double& high) {
   const Mask low_limit = broadcast_integer(static_cast<std::int64_t>(rank));
@@ -195,7 +195,7 @@ void order_statistics_of_few(const double* v, std::size_t n, std::size_t rank, d
   }
 }
 
-// Puts a value that is smaller than the last of `rank` sorted ones into its place among them.
+// Inserts a value that is smaller than the last of `rank` sorted ones into its place among them.
 inline void insert_sorted(double* kept, std::size_t rank, double value) {
   std::size_t j = rank - 1;
   for (; j > 0 && kept[j - 1] > value; --j) kept[j] = kept[j - 1];
@@ -227,8 +227,8 @@ void order_statistics(const double* v, std::size_t n, std::size_t rank, double& 
 #include "support/step_kernels.inl"
 
 #if defined(PF_AVX2)
-// For each of the 16 masks the 32-bit lane order that brings the chosen doubles to the front, and the one
-// that brings the others, reversed, to the end.
+// For each of the 16 masks, the order of 32-bit lanes that brings the chosen doubles to the front, and the one that
+// brings the others, reversed, to the end.
 struct Orders {
   alignas(32) std::int32_t lower[16][8], upper[16][8];
   constexpr Orders() : lower(), upper() {
@@ -254,7 +254,7 @@ void partition(const double* from, double* to, std::size_t n, std::size_t n_colu
   const double* keys = from + key * stride;
   std::size_t lower = 0, upper = n, i = 0;
 #if defined(PF_AVX2)
-  // Both stores write four numbers; what is too much lands in free places as long as eight are free.
+  // Both stores write four numbers; surplus numbers go to free places as long as eight are free.
   const Lanes v = broadcast(split);
   for (; i + 8 <= n; i += 4) {
     const unsigned bits = bits_of(load(keys + i) <= v);

@@ -1,6 +1,6 @@
 // Vectors of four doubles, four 64-bit and sixteen 16-bit integers; a part of kernels.inl, inside its namespace. GCC
-// and Clang have a notation for them. Other compilers, and builds with PF_PLAIN_LANES, get loops over the same lanes in
-// the same order, and so the same bits. A comparison gives -1 in the lanes where it holds and 0 in the others.
+// and Clang have a notation for them. Other compilers, and builds with PF_PLAIN_LANES, use loops over the same lanes in
+// the same order, which give the same bits. A comparison gives -1 in the lanes where it is true and 0 in the others.
 #if defined(PF_VECTOR_NOTATION)
 
 using Lanes = double __attribute__((vector_size(32)));

@@ -1,5 +1,5 @@
 // Sums of products and their elimination, for the least squares of linear leaves; a part of kernels.inl, inside its
-// namespace. A sum of products takes its rows one after the other in every version, so the order decides no bit.
+// namespace. Every version adds the products of the rows one row after the other, so all versions give the same bits.
 
 // Adds the products of `kRows` rows at once: each sum is loaded and stored once for all of them.
 template <std::size_t kRows>

@@ -8,7 +8,7 @@ namespace policyforest {
 
 namespace {
 
-// One input's place on a grid of 2^16 steps between its smallest and largest value.
+// The place of one input's values on a grid of 2^16 steps between its smallest and largest value.
 struct Places {
   std::size_t input;
   double lo, scale;
@@ -30,7 +30,7 @@ std::vector<Places> places_of(const double* rows, std::size_t n, std::size_t n_i
   return places;
 }
 
-// The cell of a row: the first bits of its places, those of all inputs before the next.
+// The cell of a row: the leading bits of its places, interleaved (the first bit of every input, then the second, …).
 std::uint32_t cell_of(const double* row, const std::vector<Places>& places, int n_bits) {
   std::uint32_t cell = 0;
   const int n_places = static_cast<int>(places.size());

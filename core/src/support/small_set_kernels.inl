@@ -25,13 +25,13 @@ std::uint64_t ranks_below(const std::uint8_t* ranks, int rank) {
   return bits;
 }
 
-// Each number becomes a 16-bit key, ten bits of its place in the range and six of its own number, so that no two
-// are equal; its rank is how many keys are smaller, counted for 32 numbers at a time.
+// Each number becomes a 16-bit key: ten bits for its place in the range and six for its index, so that no two keys are
+// equal. Its rank is the number of smaller keys, counted for 32 numbers at a time.
 void rough_ranks(const double* v, std::size_t n, std::uint8_t* places) {
   const Summary s = summary(v, n);
   const double range = s.max - s.min, scale = 1023.0 / range;
   constexpr double kMax = std::numeric_limits<double>::max();
-  if (!(range <= kMax && scale <= kMax)) {  // too far or too near each other
+  if (!(range <= kMax && scale <= kMax)) {  // too far from or too near to each other
     for (std::size_t i = 0; i < n; ++i) places[i] = static_cast<std::uint8_t>(i);
     return;
   }
@@ -58,7 +58,7 @@ void rough_ranks(const double* v, std::size_t n, std::uint8_t* places) {
 
 void look_up(const std::uint8_t* table, const std::uint8_t* numbers, std::uint8_t* to) {
 #if defined(PF_AVX2)
-  // Sixteen entries of the table at a time: numbers outside of them get their top bit set, which gives 0.
+  // Sixteen entries of the table at a time: indices outside of them get their top bit set, for which the result is 0.
   for (int half = 0; half < 64; half += 32) {
     const __m256i n = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(numbers + half));
     __m256i found = _mm256_setzero_si256();

@@ -29,7 +29,7 @@ void add_steps(std::int64_t* steps, std::int64_t* before, std::uint64_t states, 
   }
 }
 
-// The sums of four states, and where the largest of them was first seen.
+// The sums of four states, and for each state its largest sum so far and where that occurred first.
 struct LargestRun {
   Mask sum{}, best = broadcast_integer(std::numeric_limits<std::int64_t>::min()), first{}, end{};
   void take(std::int64_t* steps, Mask from, Mask to) {

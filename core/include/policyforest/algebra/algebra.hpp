@@ -1,5 +1,5 @@
 // Operations that turn trees into trees: projection (Algorithm 1), averaging (Algorithm 2) and pruning
-// (Algorithm 3). All walk with explicit stacks, so a degenerate tree of a million levels is no danger.
+// (Algorithm 3). All use explicit stacks, so a degenerate tree of a million levels cannot overflow the call stack.
 #pragma once
 
 #include <atomic>
@@ -16,17 +16,17 @@ namespace policyforest {
 Tree project(const TreeView& tree, std::span<const double> x, std::span<const std::uint8_t> fixed);
 Forest project(const Forest& forest, std::span<const double> x, std::span<const std::uint8_t> fixed);
 
-// Algorithm 2. The tree t' with t'(x) = (w1 t1(x) + w2 t2(x)) / (w1 + w2) for every x of the closed box, with
-// no node that no point of the box reaches. Splits of the two trees alternate, as the paper's do. Throws
+// Algorithm 2. The tree t' with t'(x) = (w1 t1(x) + w2 t2(x)) / (w1 + w2) for every x of the closed box; some
+// point of the box reaches each of its nodes. Splits of the two trees alternate, as in the paper. Throws
 // std::invalid_argument when the result would have more than max_nodes nodes, and std::runtime_error
 // ("cancelled") soon after *cancel becomes true.
 inline constexpr std::size_t kMaxAverageNodes = std::size_t{1} << 27;
 Tree average(const TreeView& t1, const TreeView& t2, double w1, double w2, const Box& box,
              std::size_t max_nodes = kMaxAverageNodes, const std::atomic<bool>* cancel = nullptr);
 
-// All trees of a forest merged into one, one after the other, the sum so far weighted by the weights of the
-// trees in it (empty: 1 each; trees of weight 0 are left out) and pruned to max_leaves after each merge (0:
-// never pruned, the exact average, which needs no finite box).
+// Merges all trees of a forest into one, one after the other. The average so far has the sum of the weights of its
+// trees (empty: 1 each; trees of weight 0 are left out) and is pruned to max_leaves after each merge (0: never
+// pruned, which gives the exact average and needs no finite box).
 Tree average(const Forest& forest, std::size_t max_leaves, std::span<const double> weights = {},
              const std::atomic<bool>* cancel = nullptr);
 
@@ -34,9 +34,9 @@ Tree average(const Forest& forest, std::size_t max_leaves, std::span<const doubl
 // of a node with two leaves is the integral over its box of |phi' - phi| for constant leaves and of
 // (phi' - phi)^2 for linear ones, over the dimensions in which the box has width, in units of the whole box;
 // ties go to the node that comes first. In a dimension without width all of a node's volume is on the side
-// that holds its one value. A node without volume costs nothing, and its leaves are averaged unweighted. A
-// tree that is small enough already is returned unchanged; otherwise the box must be finite wherever the tree
-// splits or a linear leaf has a coefficient that is not 0.
+// that holds its one value. The loss of a node without volume is 0, and its leaves are averaged unweighted. A
+// tree that is small enough already is returned unchanged; otherwise the box must be finite in each dimension in
+// which the tree splits or a linear leaf has a nonzero coefficient.
 Tree prune(const TreeView& tree, const Box& box, std::size_t max_leaves);
 
 }  // namespace policyforest

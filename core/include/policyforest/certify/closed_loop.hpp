@@ -1,8 +1,8 @@
-// A policy and a system in a loop: where a move of one or more control steps can take all states of a cell.
+// A policy and a system in a loop: bounds on where a move of one or more control steps can take the states of a cell.
 //
 // The policy is the one that runs: in float64, in float32, or in 16-bit numbers, with the rounding of its own
-// arithmetic. Over several steps, what a step added to the uncertainty gets symbols of its own, so that the feedback of
-// the policy, which makes it smaller again, is seen.
+// arithmetic. Over several steps, the uncertainty that a step adds gets its own symbols, so that the bounds include
+// how the feedback of the policy reduces it again.
 #pragma once
 
 #include <cstddef>
@@ -19,36 +19,37 @@ namespace policyforest {
 
 enum class PolicyArithmetic { kFloat64, kFloat32, kInt16 };
 
-// What the forests of a policy compare and how their mean becomes an action. In 16-bit numbers the forests' inputs are
-// the cells q(s) = floor((s - low) * scale) - 32768, and an action is offset + factor * F(q).
+// A policy as it is bounded: what its forests compare, and how their mean becomes an action. In 16-bit numbers the
+// inputs of the forests are q(s) = floor((s - low) * scale) - 32768, called cells, and an action is
+// offset + factor * F(q).
 struct CertifiedPolicy {
   PolicyArithmetic arithmetic = PolicyArithmetic::kFloat64;
   std::vector<std::shared_ptr<const Forest>> forests;
   Box actions;
   std::vector<Period> periods;    // empty, or one per state dimension; hi == lo: not an angle
-  std::vector<float> low, scale;  // 16-bit numbers alone: one per state dimension
+  std::vector<float> low, scale;  // only with 16-bit numbers: one per state dimension
   std::vector<double> offset, factor;
 
   void check(std::size_t n_inputs) const;
-  // What the forests compare for a state number: the number itself, in float32, or its cell. Never decreasing.
+  // What the forests compare for a state number: the number itself, the nearest float32, or its cell. Never decreasing.
   double compared(std::size_t d, double x) const;
-  // The largest number whose `compared` is not above a threshold.
+  // The largest number x with compared(d, x) <= threshold.
   double last_below(std::size_t d, double threshold) const;
 };
 
-// How a step is bounded.
+// The settings by which a move is bounded.
 struct LoopSettings {
   Box disturbance;                  // of every control step
   std::vector<double> model_error;  // the next state may be off by this, one number per state dimension
-  std::vector<double> slack;        // added to the sides of a successor, for roundings of whoever computes it
-  Box limits;                       // no state between two moves is outside of this
-  std::vector<Period> periods;      // empty, or one per state dimension: angles, which `limits` may hold all of
+  std::vector<double> slack;        // added to the sides of a successor, for rounding in any recomputation
+  Box limits;                       // no state within a move may be outside of this
+  std::vector<Period> periods;      // empty, or one per state dimension: angles; `limits` may contain a whole turn
   std::size_t steps = 1;            // control steps of one move
 };
 
 class ClosedLoop {
  public:
-  // `sensors`: what the policy reads, as functions of the state, where that is not the state itself.
+  // `sensors`: what the policy reads, as functions of the state; by default the state itself.
   ClosedLoop(CertifiedPolicy policy, StepProgram program, LoopSettings settings,
              std::optional<StepProgram> sensors = std::nullopt);
 
@@ -60,14 +61,14 @@ class ClosedLoop {
   const StepProgram& program() const { return program_; }
   const LoopSettings& settings() const { return settings_; }
 
-  struct Room {  // kept from call to call
+  struct Room {  // working memory, reused by later calls
     std::vector<double> inputs, read, compared, slopes, forms, spare;
     StepProgram::Room program, sensors;
     ForestBounds::Room forest;
   };
-  // Where a move takes the states of a cell (lo, hi]: lower sides, upper sides, and for each disturbance and model
-  // error of its last step how far it alone moves them. Infinite sides where there is no bound, or where the limits are
-  // left.
+  // Bounds where a move takes the states of a cell (lo, hi]: lower sides, upper sides, and for each disturbance and
+  // model error of the last step how far it alone moves them. Sides are infinite if there is no bound, or if a state
+  // may leave the limits.
   void successor(const double* lo, const double* hi, double* out, Room& room) const;
   // The range of every action over a cell: lower sides, then upper ones.
   void actions(const double* lo, const double* hi, double* sides, Room& room) const;
@@ -84,7 +85,7 @@ class ClosedLoop {
   bool go_on(const AffineArithmetic& from, const AffineArithmetic& to, Room& room) const;
   void write(const AffineArithmetic& on, double* out, Room& room) const;
 
-  std::size_t n_, n_read_;  // states, and what the policy reads
+  std::size_t n_, n_read_;  // the number of states, and of inputs of the policy
   CertifiedPolicy policy_;
   StepProgram program_;
   LoopSettings settings_;

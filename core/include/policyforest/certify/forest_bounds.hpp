@@ -1,8 +1,9 @@
-// What a forest can return over a box of inputs, as an affine form of them.
+// The values that a forest can return over a box of inputs, as an affine form of the inputs.
 //
-// A tree whose box of inputs lies in one leaf is the leaf's line. One that reaches several leaves is the mean of their
-// lines plus what the leaves differ from it, each over its own part of the box. The mean over the trees keeps the
-// slopes; what the trees differ from them is returned apart, so that the caller can give it a symbol of its own.
+// If the box lies in one leaf of a tree, the tree is the linear function of this leaf. If it reaches several leaves,
+// the tree is the mean of their linear functions plus a deviation, which is bounded for each leaf over its own part of
+// the box. The mean over the trees keeps the slopes; the deviations are returned separately, so that the caller can
+// give them their own symbol.
 #pragma once
 
 #include <cstddef>
@@ -14,16 +15,16 @@
 namespace policyforest {
 
 struct ForestRange {
-  Interval rest;     // what has no slope: the constants, and what the leaves differ from their mean line
+  Interval rest;     // the part without slope: the constants, and the deviations of the leaves
   double magnitude;  // the mean over the trees of the largest |c| + |w_0 x_0| + … of a reached leaf
 };
 
-// The forest is not copied; it must outlive this.
+// The forest is not copied; it must outlive the object.
 class ForestBounds {
  public:
   explicit ForestBounds(const Forest& forest) : forest_(forest) {}
 
-  struct Room {  // kept from call to call
+  struct Room {  // working memory, reused by later calls
     std::vector<double> sides, parts, mean;
     std::vector<const Node*> leaves;
     std::vector<std::size_t> steps;

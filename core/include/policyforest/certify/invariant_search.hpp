@@ -2,15 +2,15 @@
 //
 // The cells are the leaves of a tree that cuts a root box; each is open below and closed above, (lo, hi]. A round
 //   1. bounds the successors of new cells,
-//   2. rules out cells from which all states leave, or which some fixed disturbance takes out,
-//   3. removes cells from the others until the successors of what is left, and of what was proved before, stay within
-//      both (the greatest fixed point): these are proved, for ever and whatever comes later,
-//   4. with a target, adds cells whose successors lie in proved ones, one step further from the target each,
+//   2. rules out cells that all states leave under some fixed disturbance,
+//   3. removes cells from the others until the successors of the remaining cells lie in remaining or proved cells (the
+//      greatest fixed point): the remaining cells are proved, and later rounds cannot change that,
+//   4. with a target, adds cells whose successors lie in proved cells, each one move further from the target,
 //   5. splits cells that are neither proved nor ruled out.
-// Without a target all proved cells have the rank 0. With one, the cells of rank 0 lie in the target and are never
-// left, and a cell of rank r gets into cells of a lower rank in one step.
+// Without a target all proved cells have rank 0. With a target, the cells of rank 0 lie in the target and are never
+// left, and one move takes a cell of rank r into cells of a lower rank.
 //
-// All numbers of a round are found in the order of the cells, so they do not depend on the number of threads.
+// The results of a round are computed in the order of the cells, so they do not depend on the number of threads.
 #pragma once
 
 #include <atomic>
@@ -25,7 +25,7 @@
 namespace policyforest {
 
 struct SearchSettings {
-  Box root;  // what is cut into cells
+  Box root;  // the box that is cut into cells
   std::optional<Box> target;
   std::vector<double> smallest;  // sides of the smallest cells
   std::size_t max_cells = 1'000'000;
@@ -40,12 +40,12 @@ class InvariantSearch {
   // The loop must outlive the search.
   InvariantSearch(const ClosedLoop& loop, SearchSettings settings);
 
-  // Whether a further round may prove more. On `cancel` it throws, and what was proved before the round remains.
+  // Runs a round; returns whether another round may prove more. Throws on `cancel`; what was proved before remains.
   bool round(std::size_t n_threads, const std::atomic<bool>* cancel);
 
   std::size_t n_states() const { return n_; }
   std::size_t n_cells() const { return boxes_.size() / (2 * n_); }
-  // Cells whose successors are bounded: all, but after a round that was stopped.
+  // The number of cells whose successors are bounded: all of them, except after a round that was stopped.
   std::size_t n_known() const { return n_bounded_; }
   const double* low(std::size_t cell) const { return boxes_.data() + cell * 2 * n_; }
   const double* high(std::size_t cell) const { return low(cell) + n_; }
@@ -57,9 +57,9 @@ class InvariantSearch {
  private:
   struct Branch {
     double split;
-    std::int32_t child;  // lower child, the upper one follows; a leaf: -1 - its cell
+    std::int32_t child;  // the lower child, which the upper one follows; in a leaf: -1 - its cell
     std::int32_t dim;
-    std::int32_t highest;  // the highest rank below it, kNever where a cell is not proved
+    std::int32_t highest;  // the highest rank below it; kNever if a cell below it is not proved
     bool open;             // some cell below it is not ruled out
   };
 

@@ -2,7 +2,7 @@
 //
 // Inputs are the state, the actions and the disturbances, in this order. An operation reads the results of earlier
 // ones, so the list has no loops. Formulas, the equations of the benchmark problems and learned models are compiled to
-// it.
+// such a list.
 #pragma once
 
 #include <cstddef>
@@ -52,8 +52,8 @@ struct Instruction {
   double value;          // kConstant: the number; kPower: the exponent
 };
 
-// A forest within a program: its inputs are clipped to the forest's box first. The box of an angle is its turn, and an
-// angle is moved into it by whole turns.
+// A forest within a program: its inputs are first clipped to the forest's box. For an angle the box is one turn, and
+// the angle is moved into it by whole turns instead.
 struct ProgramForest {
   std::shared_ptr<const Forest> forest;
   std::vector<std::int32_t> inputs;
@@ -62,7 +62,7 @@ struct ProgramForest {
 
 class StepProgram {
  public:
-  // Throws std::invalid_argument where an instruction reads what is not there.
+  // Throws std::invalid_argument if an instruction reads an input, a forest or a result that does not exist.
   StepProgram(std::size_t n_inputs, std::vector<Instruction> instructions, std::vector<ProgramForest> forests,
               std::vector<std::int32_t> outputs);
 
@@ -74,7 +74,7 @@ class StepProgram {
     std::vector<double> forms, sides, slopes;
     ForestBounds::Room forest;
   };
-  // `inputs` holds one form per input; returns where the outputs' forms are: in room.forms at output(i) * width.
+  // `inputs` holds one form per input. The forms of the outputs are written to room.forms, at output(i) * width.
   void bound(const AffineArithmetic& arithmetic, const double* inputs, Room& room) const;
   std::size_t output(std::size_t i) const { return static_cast<std::size_t>(outputs_[i]); }
   // The same on rows of numbers.

@@ -1,8 +1,8 @@
-// The benchmark systems, and rollouts that never leave the core.
+// The benchmark systems, and rollouts that run entirely in the core.
 //
-// A system advances its state by one control step and returns the reward of that step. It holds parameters
-// only: the state belongs to the caller and random numbers come in as `noise`, so that a step is a pure
-// function and one system serves any number of threads.
+// A system advances its state by one control step and returns the reward of that step. It holds only
+// parameters: the caller owns the state and passes random numbers as `noise`, so that a step is a pure
+// function and any number of threads can share one system.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ class System {
   virtual std::size_t n_state() const = 0;
   virtual std::size_t n_action() const = 0;
   virtual std::size_t n_noise() const = 0;  // random numbers a control step takes, in the unit of the action
-  // Advances `state` by one control step. Throws std::invalid_argument where the integration overflows.
+  // Advances `state` by one control step. Throws std::invalid_argument if the integration overflows.
   virtual StepResult step(double* state, const double* action, const double* noise) const = 0;
 };
 
@@ -71,9 +71,9 @@ class CarOnTheHill final : public System {
 
 // § Inverted pendulum swing-up: state (theta, omega), theta = 0 upright and wrapped into [-pi, pi); action:
 // the torque at the pivot of a uniform rod with damping and dry friction. Integrated as rigid-body engines do
-// (velocity first, damping implicit, friction as an impulse that can stop the rod but never reverse it), 1 ms
-// a step and 100 ms a control step: within 4e-6 rad of MuJoCo and 8e-5 rad of DART after 10 s of random
-// torque. |omega| > 10 after a control step is terminal and costs 50.
+// (velocity first, damping implicit, friction as an impulse that can stop the rod but never reverse it), with
+// steps of 1 ms and control steps of 100 ms: within 4e-6 rad of MuJoCo and 8e-5 rad of DART after 10 s of
+// random torque. |omega| > 10 after a control step is terminal and costs 50.
 class SwingUp final : public System {
  public:
   std::size_t n_state() const override { return 2; }
@@ -101,9 +101,9 @@ class CartPole final : public System {
 };
 
 // Gymnasium's Acrobot-v1 with a continuous torque: state (theta1, theta2, omega1, omega2), both angles 0 where the two
-// links hang, wrapped into [-pi, pi); action: the torque between the links. One Runge-Kutta step of 200 ms per control
-// step, speeds clipped to 4 pi and 9 pi, all as there. The end of the second link more than 1 m above the pivot is
-// terminal with reward 0; other steps: -1.
+// links hang, wrapped into [-pi, pi); action: the torque between the links. As in Gymnasium, there is one Runge-Kutta
+// step of 200 ms per control step, and speeds are clipped to 4 pi and 9 pi. A state in which the end of the second link
+// is more than 1 m above the pivot is terminal with reward 0; other steps: -1.
 class Acrobot final : public System {
  public:
   std::size_t n_state() const override { return 4; }
@@ -112,10 +112,10 @@ class Acrobot final : public System {
   StepResult step(double* state, const double* action, const double* noise) const override;
 };
 
-// Called once a control step: reads the state, writes the action.
+// Called once per control step: reads the state, writes the action.
 using ControlLaw = std::function<void(const double* state, double* action)>;
 
-// Where a rollout of at most T steps writes; an empty span is not written.
+// Where a rollout of at most T steps writes its results; an empty span is not written.
 struct Trajectory {
   std::span<double> states;   // (T + 1) * n_state: the start, then the state after each step
   std::span<double> actions;  // T * n_action

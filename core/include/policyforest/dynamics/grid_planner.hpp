@@ -1,8 +1,8 @@
 // Near-optimal control of a system with known equations: value iteration on a grid of its two state dimensions.
 //
-// What a learner can reach at best. V is held at the grid's points and bilinear between them; the noise is replaced by
-// a few equally likely values. The control law looks one step ahead with the equations themselves, so that errors of V
-// that are the same everywhere do no harm.
+// It shows the best return that a learner can reach. V is stored at the grid's points and bilinear between them; the
+// noise is replaced by a few equally likely values. The control law looks one step ahead with the equations themselves,
+// so that errors of V that are the same everywhere do no harm.
 #pragma once
 
 #include <array>
@@ -35,7 +35,7 @@ class GridPlanner {
   // One sweep V <- max_a mean_noise (r + discount V(s')); returns the largest change.
   double sweep(double discount, std::size_t n_threads);
   double value(const double* state) const;
-  // The best of `candidates`, the lowest of equals, by one step with every noise.
+  // The best of `candidates` by one step with every noise; of equal ones the lowest.
   double act(const double* state, const std::vector<double>& candidates, double discount) const;
 
  private:

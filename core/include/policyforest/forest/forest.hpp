@@ -1,9 +1,9 @@
 // Regression trees in flat arrays, and forests of them (§ Regression Forests).
 //
-// A node takes 16 bytes and the two children of a node are adjacent, so a descent is one load and one
-// comparison a level. `x[feature] <= split` goes to the lower child, everywhere in this library. Children
+// A node takes 16 bytes and the two children of a node are adjacent, so a descent takes one load and one
+// comparison per level. `x[feature] <= split` goes to the lower child, everywhere in this library. Children
 // come after their parent in the array: a forest is acyclic by construction, a forward loop meets parents
-// first, a backward loop meets children first, and no walk needs recursion.
+// first, a backward loop meets children first, and no traversal needs recursion.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +29,8 @@ struct Box {
   std::size_t dims() const { return lo.size(); }
 };
 
-// One tree that somebody else owns. `coefficients` is empty for constant leaves; for linear ones it holds a
-// row (w_0 … w_{D-1}, c) a leaf, and the leaf predicts ((c + w_0 x_0) + w_1 x_1) + … in this order.
+// A view of one tree. `coefficients` is empty for constant leaves; for linear ones it holds one row
+// (w_0 … w_{D-1}, c) per leaf, and the leaf predicts ((c + w_0 x_0) + w_1 x_1) + … in this order.
 struct TreeView {
   std::span<const Node> nodes;
   std::span<const double> coefficients;
@@ -51,7 +51,7 @@ struct Tree {
   TreeView view() const { return {nodes, coefficients, n_inputs}; }
 };
 
-// The value of a leaf at x (`x` has n_inputs entries; it is not read where leaves are constant).
+// The value of a leaf at x (`x` has n_inputs entries; it is not read if leaves are constant).
 double leaf_value(const TreeView& tree, const Node& leaf, const double* x);
 
 // The leaf that x falls into, and the tree's prediction there.
@@ -61,19 +61,19 @@ double predict(const TreeView& tree, const double* x);
 std::size_t count_leaves(const TreeView& tree);
 std::size_t depth(const TreeView& tree);  // of a single leaf: 0
 
-// Numbers the leaves of a tree whose nodes are in place; `coefficients` must be in that order already.
+// Numbers the leaves of a tree in the order of its nodes; `coefficients` must be in that order already.
 void number_leaves(std::vector<Node>& nodes);
 
 // M trees over the same inputs, averaged: F(x) = sum_k t_k(x) / M, summed in the order of the trees.
 class Forest {
  public:
   Forest() = default;
-  // Takes arrays from anywhere, checks all of them in O(nodes) and throws std::invalid_argument, naming the
-  // array, where they do not describe a forest. node_offsets and leaf_offsets have M + 1 entries.
+  // Takes untrusted arrays, checks all of them in O(nodes), and throws std::invalid_argument, naming the array,
+  // if they do not describe a forest. node_offsets and leaf_offsets have M + 1 entries.
   Forest(std::vector<Node> nodes, std::vector<std::int64_t> node_offsets, std::vector<double> coefficients, Box box);
-  // Joins trees that this library made, giving back the memory of each as it goes.
+  // Joins trees that this library made, and frees the memory of each after it is copied.
   Forest(std::vector<Tree> trees, Box box);
-  // All trees of forests over the same inputs, at least one, with leaves of one kind; the box is the first one's.
+  // All trees of one or more forests over the same inputs, with leaves of the same kind; the box is that of the first.
   explicit Forest(std::span<const Forest* const> parts);
 
   std::size_t n_trees() const { return node_offsets_.size() - 1; }
@@ -89,7 +89,7 @@ class Forest {
 
   std::size_t n_leaves() const { return static_cast<std::size_t>(leaf_offsets_.back()); }
   std::size_t depth() const;
-  // The plain prediction, tree by tree; predictor.hpp has the fast ones, which return the same bits.
+  // The plain prediction, tree by tree; predictor.hpp has the fast version, which returns the same bits.
   double predict(const double* x) const;
 
  private:

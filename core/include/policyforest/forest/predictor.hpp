@@ -1,8 +1,8 @@
 // Fast prediction with a forest: the same bits as Forest::predict.
 //
-// A row gets an entry of minus infinity in front; leaves compare it with their value and point to themselves, so a
-// descent is a number of steps without a branch. Several trees (one row) or several rows (many rows) go down side by
-// side and hide each other's latency, until none of them moves.
+// An entry of minus infinity is put in front of a row. Leaves compare it with their value and point to themselves, so a
+// descent is a sequence of steps without branches. Several trees (for one row) or several rows (for many rows) descend
+// together and hide each other's latency, until all have reached leaves.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ class Predictor {
   double one(const double* x) const;
   // `rows` holds n rows of n_inputs numbers, none of them NaN.
   void many(const double* rows, std::size_t n, double* out) const;
-  // The same for rows that need no putting in order: few of them, or already near each other.
+  // The same without sorting the rows first: for few rows, or for rows that are already near each other.
   void few(const double* rows, std::size_t n, double* out) const;
   std::size_t n_inputs() const { return n_inputs_; }
 
@@ -42,7 +42,7 @@ class Predictor {
 
   std::size_t n_inputs_, n_trees_;
   std::vector<Node> nodes_;           // child: absolute index; feature: entry of a padded row
-  std::vector<double> coefficients_;  // linear leaves: the row that a leaf's `split` tells
+  std::vector<double> coefficients_;  // linear leaves: `split` holds the number of a leaf's row
   std::vector<std::uint32_t> roots_;
   std::vector<AddTrees> groups_;  // nearly equal parts of the trees
 };

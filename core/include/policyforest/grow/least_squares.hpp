@@ -1,16 +1,16 @@
-// Linear leaves: least squares with intercept, slopes shrunk towards 0 (ridge), and bounded where they lead.
+// Linear leaves: least squares with intercept, slopes shrunk towards 0 (ridge), and bounded predictions.
 //
 // A leaf minimises  sum_i v_i (y_i - ybar - w·(x_i - xbar))^2 + lambda sum_d (w_d S_d)^2  over its n distinct samples,
 // with v_i their weights over the mean weight, and lambda = sigma^2 / (2 Y)^2: the most likely slopes where noise has
 // the variance sigma^2 and w_d S_d is drawn from N(0, (2 Y)^2). S_d and Y are standard deviations over all samples of
-// the forest, so an input that hardly varies in a leaf gets no wild slope there. A sample that is repeated is one with
-// a larger weight: it tells nothing new about the noise. The noise is estimated from the leaf itself,
+// the forest, so an input that hardly varies in a leaf gets no extreme slope there. A repeated sample counts as one
+// with a larger weight: it adds no information about the noise. The noise is estimated from the leaf itself,
 //
 //     sigma^2 = RSS / m + V / m^2,   m = n - rank,
 //
-// RSS being the sum of squared residuals of plain least squares, V the variance of y in the leaf and m - 1 the samples
-// that are left for the residuals: where none is left, RSS = 0 by accident and V stands for it; dense leaves without
-// noise are shrunk by about 1 / n^3 only. Everything is free of the units of inputs, targets and weights.
+// where RSS is the sum of squared residuals of plain least squares, V the variance of y in the leaf, and m - 1 the
+// degrees of freedom of the residuals. If none are left, RSS = 0 for any y, and V replaces it; large leaves without
+// noise are shrunk by only about 1 / n^3. The result does not depend on the units of inputs, targets and weights.
 #pragma once
 
 #include <cstddef>
@@ -23,25 +23,26 @@ namespace policyforest {
 // of its digits.
 inline constexpr double kSmallestSpread = 1e-8;
 
-// Directions in which the scaled inputs vary by less than this part of the largest variation count as dependent: what
-// they tell is rounding errors. They are penalised so far that other directions lose 1e-12 of their slopes.
+// Directions in which the scaled inputs vary by less than this part of the largest variation count as dependent: they
+// contain only rounding errors. They are penalised so much that other directions lose 1e-12 of their slopes.
 inline constexpr double kSmallestDirection = 1e-6;
 
-// A slope w with |w| S of up to this many Y is nothing unusual. (1 to 3 tried on seven functions and two pendulums:
-// with 1 forests err 3% less on noisy samples and 3 to 8% more on others, with 3 it is the other way round; large
-// leaves with a step inside err 8% more than plain least squares with 1, 4% with 2.)
+// A slope w with |w| S of up to this many Y counts as usual. (1 to 3 were tried on seven functions and two pendulums:
+// with 1 the errors of forests are 3% smaller on noisy samples and 3 to 8% larger on others, with 3 it is the other way
+// round; the errors of large leaves with a step inside are 8% larger than those of plain least squares with 1, 4% with
+// 2.)
 inline constexpr double kUsualSlope = 2.0;
 
-// In its part of the data's box a leaf predicts at most this many ranges of all targets beyond them. Where a function
-// of correlated inputs is known well, it truly leads far in the empty corners of the box: with a limit of 1.4 ranges,
-// y = a - b was learned with 4 times the error where a and b correlate by 0.99.
+// In its part of the data's box a leaf predicts at most this many times the range of all targets beyond that range. In
+// the empty corners of the box, a function of correlated inputs does take values far beyond: with a limit of 1.4,
+// y = a - b was learned with 4 times the error if a and b correlate by 0.99.
 inline constexpr double kReach = 10.0;
 
 struct Interval {
   double low, high;
 };
 
-// How far all samples of a forest spread.
+// The spread of all samples of a forest.
 struct Spread {
   std::vector<double> inputs;  // S, standard deviations; 0 where an input counts as constant
   double target;               // Y, the standard deviation of y
@@ -67,14 +68,14 @@ class LinearFit {
   explicit LinearFit(const Spread& spread);
 
   // `columns[d]` points to the n values of input d; `weight` may be null. The samples are sorted by the input `sorted`,
-  // in either direction, or (D: by none) in no order.
+  // in either direction; sorted = D means that they are in no order.
   void fit(std::span<const double* const> columns, const double* y, const double* weight, std::size_t n,
            std::size_t sorted);
 
-  // The part of the fitted slopes that keeps predictions in the box within kReach; 1 where all of them do.
+  // The factor on the fitted slopes that keeps predictions in the box within kReach; 1 if they are within it already.
   double share_within(std::span<const Interval> box) const;
 
-  // Appends (w_0 … w_{D-1}, c) with this part of the slopes; at the mean of x the model is the mean of y.
+  // Appends (w_0 … w_{D-1}, c) with the slopes times `share`; at the mean of x the model is the mean of y.
   void append_model(double share, std::vector<double>& coefficients) const;
 
  private:

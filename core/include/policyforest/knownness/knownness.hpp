@@ -1,8 +1,9 @@
-// How well each part of the space of states and actions is known (§ Exploration): kd-trees that take points one by
-// one.
+// How well each part of the space of states and actions is known (§ Exploration): kd-trees into which points are
+// inserted one by one.
 //
-// A leaf that would hold more than nu points is split. Points are kept once for all trees; a leaf is a chain of their
-// numbers. A leaf whose points are all the same cannot be split and keeps them all. `x <= v` goes to the lower child.
+// A leaf that would hold more than nu points is split. All trees share one copy of the points; a leaf is a linked list
+// of their numbers. A leaf whose points are all equal cannot be split and keeps them all. `x <= v` goes to the lower
+// child.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +22,7 @@ enum class KnownnessForm {
   // at random between the leaf's extreme points, one per dimension, and the best of them is taken.
   density,
   // Eq. (MRE:knownness), on the box scaled to the unit cube: points / nu / floor((n k / nu)^(1/k)) / longest side.
-  // Splits are in the middle, the dimensions take turns. The floor counts as 1 where it would be 0.
+  // Splits are in the middle, and the dimensions take turns. A floor of 0 counts as 1.
   original,
 };
 
@@ -45,13 +46,13 @@ class KnownnessForest {
   // The box must be finite; a dimension without width is never split and does not count as one.
   KnownnessForest(Box box, const KnownnessParameters& parameters);
 
-  // Takes n points of dims() numbers, in this order: one by one or all at once, the trees are the same.
-  // Throws std::invalid_argument, before any is taken, where a point lies outside of the box.
+  // Inserts n points of dims() numbers, in this order; one by one or all at once, the trees are the same.
+  // Throws std::invalid_argument if a point lies outside of the box, before any point is inserted.
   void insert(const double* points, std::size_t n, std::size_t n_threads = 1);
 
-  // The mean of the trees; 0 before the first point.
+  // The mean over the trees; 0 before the first point.
   double knownness(const double* point) const;
-  // For n rows; also of points outside of the box, which get the knownness of the outermost leaf.
+  // For n rows. Points outside of the box get the knownness of the outermost leaf.
   void knownness(const double* rows, std::size_t n, double* out, std::size_t n_threads = 1) const;
 
   std::size_t dims() const { return box_.dims(); }
@@ -64,21 +65,21 @@ class KnownnessForest {
  private:
   class Inserter;
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
-  // The leaves' `split` holds what their knownness is a multiple of, `child` their number in `leaves`.
+  // In a leaf, `split` holds its knownness in units of unit(), and `child` its number in `leaves`.
   struct Leaf {
     double volume;  // as a share of the whole box
     std::uint32_t n_points;
-    std::uint32_t last;  // the chain of its points begins here
+    std::uint32_t last;  // the newest of its points
     std::uint32_t turn;  // original form: the dimension whose turn it is
     bool identical;      // all points are the same
   };
   struct KdTree {
     std::vector<Node> nodes;
     std::vector<Leaf> leaves;
-    std::vector<std::uint32_t> before;  // of each point the one before it in its leaf's chain
+    std::vector<std::uint32_t> before;  // for each point, the previous point of its leaf
     RandomStream random;
   };
-  double unit() const;  // what a leaf's number is multiplied with
+  double unit() const;  // the factor from a leaf's number to its knownness
 
   Box box_;
   KnownnessParameters parameters_;
@@ -88,8 +89,8 @@ class KnownnessForest {
   std::vector<KdTree> trees_;
 };
 
-// Eq. (alt:update): every leaf of every tree becomes u optimistic + (1 - u) v, u = fade (1 - knownness), with the
-// knownness at the centre of the leaf's box clipped to the knownness forest's.
+// Eq. (alt:update): the value v of every leaf becomes u optimistic + (1 - u) v, u = fade (1 - knownness), where the
+// knownness is taken at the centre of the leaf's box, clipped to the box of `known`.
 Forest optimistic_leaves(const Forest& forest, const KnownnessForest& known, double optimistic, double fade,
                          std::size_t n_threads = 1);
 

@@ -19,7 +19,7 @@ class Features {
   explicit Features(std::vector<Input> inputs);
 
   std::size_t n_inputs() const { return inputs_.size(); }
-  std::size_t n_linear() const { return n_linear_; }  // with the constant
+  std::size_t n_linear() const { return n_linear_; }  // including the constant
   // The highest degree of products.
   static constexpr std::size_t kMaxDegree = 5;
   // The number of features up to a degree.
@@ -39,7 +39,7 @@ class Features {
   std::vector<Input> inputs_;
   std::size_t n_linear_ = 1;
   std::vector<std::size_t>
-      first_;  // (degree, i): the first product of so many factors that begins with z_i or a later one
+      first_;  // (degree, i): the first product of `degree` factors that begins with z_i or a later one
 };
 
 }  // namespace policyforest

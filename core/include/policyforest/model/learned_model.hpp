@@ -1,9 +1,9 @@
 // One learned model of a system: a control step as a function of state, action and an observed residual.
 //
-// An output is c·phi(x) plus a kernel expansion or a forest of what that leaves, all over x, some dimensions of (s, a).
+// An output is c·phi(x) plus a kernel expansion or a forest for the residual, all over x, some dimensions of (s, a).
 // Outputs are changes of state dimensions, or of the angle of a sine-cosine pair; dimensions that are functions of
-// others are computed. Reward, the chance of a terminal step and what that pays are learned the same way. Steps that
-// leave the box of the data are charged for it: nothing is known there, and a plan must not profit from that.
+// others are computed. The reward, the probability of a terminal step and the reward of one are learned in the same
+// way. Steps that leave the box of the data are charged: nothing is known there, and a plan must not profit from that.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ class Kernel {
 
   const std::vector<double>& lengths() const { return lengths_; }
   double value(const double* scaled) const;  // of z / length
-  // The value, and its slopes in z / length; also its second derivatives, unless `curvature` is null.
+  // The value, and its derivatives in z / length; also the second derivatives, unless `curvature` is null.
   double expand(const double* scaled, double* slopes, double* curvature) const;
 
  private:
@@ -53,10 +53,11 @@ struct RegressorGroup {
 
   void check(const char* name) const;
   std::size_t n_terms() const;  // features that some output needs
-  // Rows of inputs into rows of outputs.
+  // Computes rows of outputs from rows of inputs.
   void predict(const double* rows, std::size_t n, double* out) const;
-  // The same for the first n rows and for n_moves * n rows near them: row m * n + i is near row i of the first n. There
-  // kernels are followed by their slopes, or also by their second derivatives, and not computed again.
+  // The same for the first n rows and for n_moves * n rows near them: row m * n + i is near row i of the first n. For
+  // the near rows kernels are not computed again, but extrapolated by their slopes and, if `curved`, by their second
+  // derivatives.
   void predict_around(const double* rows, std::size_t n, std::size_t n_moves, bool curved, double* out) const;
 
  private:
@@ -69,26 +70,27 @@ struct CirclePair {
 };
 
 struct Relation {
-  std::size_t dimension;             // is computed …
-  std::vector<std::size_t> sources;  // … from these,
-  RegressorGroup formula;            // by one regressor
+  std::size_t dimension;             // the dimension that is computed
+  std::vector<std::size_t> sources;  // the dimensions that it is computed from
+  RegressorGroup formula;            // one regressor
 };
 
 struct Threshold {
   std::size_t dimension;
-  double sign, limit;  // terminal where sign * s'_d > limit
+  double sign, limit;  // terminal if sign * s'_d > limit
 };
 
-// What an actuator makes of a command: 0 within `dead` of 0, a multiple of `step`, and no further than `rate` from the
-// action before, which the state holds. 0 for what it does not do.
+// How an actuator changes a command: to 0 within `dead` of 0, to a multiple of `step`, and to at most `rate` from the
+// previous action, which is part of the state. A limit that is 0 does not apply.
 struct Actuator {
   double low, high, rate, dead, step;
-  double first, last, steps;  // with `step`: the multiples that are allowed, and by how many they may change
-  std::size_t before;         // the state dimension of the action before; read with `rate` alone
+  double first, last, steps;  // with `step`: the range of allowed multiples, and their largest change
+  std::size_t before;         // the state dimension of the previous action; read only with `rate`
   double applied(double command, double last_action) const;
 };
 
-// A state dimension whose next value is known: that of `source`, of a state dimension or, beyond them, of an action.
+// A state dimension whose next value is the current value of `source`, a state dimension or, from n_states on, an
+// action.
 struct Copy {
   std::size_t dimension, source;
 };
@@ -106,7 +108,7 @@ struct LearnedModel {
 
   RegressorGroup reward;  // over some dimensions of (s, a, s')
   std::vector<std::size_t> reward_inputs;
-  double reward_low = 0, reward_high = 0;  // what a reward is clipped to; infinite where it is not
+  double reward_low = 0, reward_high = 0;  // the bounds of a reward; infinite if there are none
 
   enum class End { kNever, kThresholds, kLogistic, kForest };
   End end = End::kNever;
@@ -118,12 +120,12 @@ struct LearnedModel {
   std::vector<double> residuals;  // rows of (outputs of the dynamics, reward)
   RegressorGroup spread;          // over x: the variance by which residuals are scaled; no output: 1
 
-  Box edge;                    // states are kept in here; `margin` beyond it a step counts as leaving the data
-  std::vector<double> margin;  // infinite where a dimension never varied
-  bool leaving_ends = false;   // a step that leaves the data ends there, worth `leaving_value`; else it earns at most
-  double leaving_value = 0, leaving_reward = 0;  // `leaving_reward`
+  Box edge;                    // states are clipped to it; a step further than `margin` beyond it leaves the data
+  std::vector<double> margin;  // infinite if a dimension never varied
+  bool leaving_ends = false;   // a step that leaves the data earns at most `leaving_reward`; with leaving_ends it is
+  double leaving_value = 0, leaving_reward = 0;  // terminal with `leaving_value`, unless it was terminal already
 
-  void check() const;  // throws std::invalid_argument where the parts do not fit
+  void check() const;  // throws std::invalid_argument if the parts do not fit together
 };
 
 // The outcome of a block of steps, one entry per row.
@@ -132,21 +134,21 @@ struct ModelStep {
   std::vector<double> reward, end_chance, end_reward;
 };
 
-// Where a step of the model puts rows that lie side by side.
+// Computes steps of the model for many rows.
 class ModelStepper {
  public:
   explicit ModelStepper(const LearnedModel& model) : model_(model) {}
-  // n rows of states and actions; `residual_rows` says whose residuals are added (null: none). Next states are not yet
-  // kept in the edge box.
+  // n rows of states and actions; `residual_rows` selects the residuals that are added (null: none). Next states are
+  // not yet clipped to the edge box.
   void step(const double* states, const double* actions, const std::uint32_t* residual_rows, std::size_t n,
             ModelStep& out);
   // The same without residuals for n rows and n_moves * n rows near them: see RegressorGroup::predict_around. Kernels
-  // of the reward are followed by their second derivatives.
+  // of the reward are extrapolated with their second derivatives.
   void step_around(const double* states, const double* actions, std::size_t n, std::size_t n_moves, ModelStep& out);
-  // Only what steps to given next states earn: as step_around, which takes the next states from the dynamics.
+  // As step_around, but for given next states: only the rewards, and the probabilities and rewards of ends.
   void earn_around(const double* states, const double* actions, const double* next_states, std::size_t n,
                    std::size_t n_moves, ModelStep& out);
-  // Charges for leaving the data and brings next states back to its box.
+  // Charges steps for leaving the data, and clips next states to the edge box.
   void keep_in_data(std::size_t n, ModelStep& out) const;
 
  private:

@@ -1,4 +1,4 @@
-// How far rows of states are from the nearest of some places.
+// Distances of states from the nearest of several places.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 namespace policyforest {
 
 // Places to measure distances from. A distance is the root of the sum of squares over the dimensions, each in units of
-// its `scale`; angles differ by the short way round.
+// its `scale`; angles differ by the shorter way round the circle.
 struct Places {
   const double* rows;  // n rows of scale.size() numbers
   std::size_t n;

@@ -1,4 +1,4 @@
-// Rollouts of a policy in a learned model, thousands side by side, with common random numbers.
+// Rollouts of a policy in a learned model, thousands at once, with common random numbers.
 #pragma once
 
 #include <atomic>
@@ -14,15 +14,15 @@ namespace policyforest {
 struct RolloutRules {
   std::size_t n_steps = 1;
   double discount = 0.98;
-  std::uint64_t seed = 0;     // of the residuals that are added
+  std::uint64_t seed = 0;     // of the random numbers
   bool noisy = true;          // add residuals of observed steps
-  double action_noise = 0.0;  // standard deviation of what is added to actions, as a part of their range
+  double action_noise = 0.0;  // standard deviation of the noise of actions, as a part of their range
   std::size_t n_threads = 1;
   const std::atomic<bool>* cancel = nullptr;
 };
 
-// What a rollout of row i starts from and draws: `streams[i]` names its random numbers, so that rows of one stream meet
-// the same noise whatever their actions.
+// The start of each rollout, and its random numbers: rows with equal `streams[i]` meet the same noise, whatever their
+// actions.
 struct RolloutStarts {
   const double* states;          // n * n_states
   const double* first_actions;   // n * n_actions, or null: the policy's
@@ -30,19 +30,19 @@ struct RolloutStarts {
   std::size_t n;
 };
 
-// The expected discounted sum of rewards of each row over n_steps; a chance p of a terminal step weighs what follows by
-// 1 - p. `visited` (n * n_steps * n_states, or empty) gets the state after each step and `alive` (n, or empty) the
-// number of steps before the row ended.
+// The expected discounted sum of rewards of each row over n_steps; if a step is terminal with probability p, later
+// rewards are multiplied by 1 - p. `visited` (n * n_steps * n_states, or empty) gets the state after each step, and
+// `alive` (n, or empty) the number of steps before the row ended.
 void rollout_values(const LearnedModel& model, const Controller& controller, const RolloutStarts& starts,
                     const RolloutRules& rules, std::span<double> values, std::span<double> visited,
                     std::span<std::uint32_t> alive);
 
-// The residual rows that `rollout_values` draws: n_steps per stream, in a row each.
+// The residual rows that `rollout_values` draws: one row of n_steps numbers per stream.
 void residual_draws(std::uint64_t seed, const std::uint32_t* streams, std::size_t n, std::size_t n_steps,
                     std::size_t n_residuals, std::uint32_t* out);
 
-// The noise of actions that `rollout_values` draws, of mean 0 and variance 1: n_draws per stream, in a row each. A step
-// that the policy acts in takes one per action dimension.
+// The noise of actions that `rollout_values` draws, of mean 0 and variance 1: one row of n_draws numbers per stream. A
+// step in which the policy acts takes one number per action dimension.
 void action_draws(std::uint64_t seed, const std::uint32_t* streams, std::size_t n, std::size_t n_draws, double* out);
 
 }  // namespace policyforest

@@ -1,5 +1,5 @@
 // Sequences of actions played in a learned model, and the backward pass that improves them (iterative LQR; Li and
-// Todorov, 2004). Nothing here is drawn at random, and rows do not touch each other.
+// Todorov, 2004). Nothing here is drawn at random, and rows are independent.
 #pragma once
 
 #include <cstddef>
@@ -15,18 +15,18 @@ namespace policyforest {
 struct TrackRules {
   const double* starts;  // n rows
   std::size_t n, n_steps;
-  Box actions;  // what actions are clipped to
-  Box reach;    // next states are clipped to it; where they are no numbers the state stays
+  Box actions;  // actions are clipped to it
+  Box reach;    // next states are clipped to it; a number that is NaN keeps its value before the step
 };
 
-// Actions with feedback on the distance from a reference, a = actions_t + feedback_t (s - reference_t).
+// Actions with feedback on the difference from a reference, a = actions_t + feedback_t (s - reference_t).
 struct TrackedLaw {
   const double* actions;    // (n, n_steps, n_actions)
   const double* feedback;   // (n, n_steps, n_actions, n_states), or null
-  const double* reference;  // (n, n_steps + 1, n_states); read with `feedback` alone
+  const double* reference;  // (n, n_steps + 1, n_states); read only with `feedback`
 };
 
-// A policy, rows of observed residuals (n_steps, n), and what is added to its actions (n_steps, n, n_actions) or null.
+// A policy, rows of observed residuals (n_steps, n), and the noise of its actions (n_steps, n, n_actions) or null.
 struct PlayedLaw {
   const Controller& controller;
   const std::uint32_t* residual_rows;
@@ -46,10 +46,10 @@ struct Expansion {
   std::size_t n, n_steps, n_states, n_actions;
   const double* slopes;     // of the next state: (n, n_steps, n_states, w)
   const double* gradient;   // of the reward: (n, n_steps, w)
-  const double* curvature;  // second differences of the reward over `sizes`: (n, n_steps, w, w); their concave part is
-                            // used
+  const double* curvature;  // second differences of the reward over `sizes`: (n, n_steps, w, w); only their concave
+                            // part is used
   const double* sizes;      // w
-  const double* actions;    // (n, n_steps, n_actions): those at a bound do not move beyond it
+  const double* actions;    // (n, n_steps, n_actions): an action at a bound does not move beyond it
   const double* damping;    // (n, n_actions): added to the curvature along each action
   double discount, flattest;
 };
@@ -58,7 +58,7 @@ struct Improvements {
   std::vector<double> change, feedback;  // (n, n_steps, n_actions) and (n, n_steps, n_actions, n_states)
 };
 
-// The changes of the actions and their feedback that are best by the expansion, from the last step to the first.
+// The best changes of the actions and their feedback for this expansion, computed from the last step to the first.
 Improvements improve_backward(const Expansion& around, const Box& actions);
 
 }  // namespace policyforest

@@ -1,4 +1,4 @@
-// A policy as it runs: one forest per action dimension, periodic states wrapped, actions clipped to their box.
+// A policy for control: one forest per action dimension, periodic states wrapped, actions clipped to their box.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace policyforest {
 
-// x moved by whole periods into [lo, hi]; a number that lies there already keeps its bits.
+// x moved by whole periods into [lo, hi]; a number that is already inside is unchanged.
 double wrap(double x, const Period& period);
 
 class Controller {
@@ -21,7 +21,7 @@ class Controller {
   std::size_t n_states() const { return predictors_.front().n_inputs(); }
   std::size_t n_actions() const { return predictors_.size(); }
   void act(const double* state, double* action) const;
-  // n rows of states into n rows of actions.
+  // Computes n rows of actions from n rows of states.
   void act_many(const double* states, std::size_t n, double* actions) const;
   // The same for few rows, or for rows that are near each other already.
   void act_few(const double* states, std::size_t n, double* actions) const;

@@ -1,5 +1,5 @@
-// A policy in single precision, operation for operation what exported C code does with float32: the states, the
-// thresholds, the leaves and every sum are floats. What one machine computes, all others compute.
+// A policy in single precision, with the same operations as exported C code with float32: the states, the thresholds,
+// the leaves and every sum are floats. All machines compute the same bits.
 #pragma once
 
 #include <cstddef>
@@ -13,15 +13,15 @@ namespace policyforest {
 
 class Float32Controller {
  public:
-  // All numbers of the forests, of the action box and of the periods must be floats already: rounding is a matter of
-  // meaning (a threshold goes down, a leaf's value to the nearest), so it is done where the policy is known.
+  // All numbers of the forests, of the action box and of the periods must be floats already. The caller rounds them,
+  // because the direction depends on the meaning: a threshold is rounded down, a leaf's value to the nearest float.
   // `periods` is empty or has one entry per state dimension.
   Float32Controller(const std::vector<const Forest*>& forests, const Box& actions, const std::vector<Period>& periods);
 
   std::size_t n_states() const { return n_states_; }
   std::size_t n_actions() const { return actions_.size(); }
   void act(const float* state, float* action) const { act_many(state, 1, action); }
-  // n rows of finite states into n rows of actions.
+  // Computes n rows of actions from n rows of finite states.
   void act_many(const float* states, std::size_t n, float* actions) const;
 
  private:

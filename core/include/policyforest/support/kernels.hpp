@@ -1,8 +1,8 @@
-// The loops that growing and planning spend their time in, compiled once for each instruction set and chosen at run
+// The loops in which growing and planning spend their time, compiled once for each instruction set and chosen at run
 // time.
 //
 // All versions return the same bits: sums run over eight virtual lanes (lane j takes elements j, j + 8, …) that
-// are joined in a fixed order, and nothing is contracted into fused multiply-adds.
+// are added in a fixed order, and nothing is contracted into fused multiply-adds.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,8 @@ struct LowerSums {
   std::size_t count;  // their number
 };
 
-// Gaussian functions: column d of their centres begins at centres + d * n. n is a multiple of 8; what fills it up has
-// the weight 0.
+// Gaussian functions: column d of their centres begins at centres + d * n. n is a multiple of 8; padding terms have
+// weight 0.
 struct Gaussians {
   const double *centres, *half_squares, *weights;  // half_squares: |centre|^2 / 2
   std::size_t n;
@@ -49,21 +49,21 @@ struct Kernels {
   // For each state s of a set: steps[s] += value - before[s], before[s] = value. Both arrays are readable and
   // writable up to the next multiple of 4 after the last state of the set.
   void (*add_steps)(std::int64_t* steps, std::int64_t* before, std::uint64_t states, std::int64_t value);
-  // Running sums of n_rows >= 1 rows of steps, row i at steps + cells[i] * width, width a multiple of 4; a sum holds
-  // from cells[i] to cells[i + 1] (there is one more cell than rows). For each column the lowest run of the largest
-  // sum: cells [first, end). Leaves zeros behind.
+  // Running sums of n_rows >= 1 rows of steps, row i at steps + cells[i] * width, width a multiple of 4; a sum is valid
+  // from cells[i] to cells[i + 1] (there is one more cell than rows). Returns for each column the lowest run of the
+  // largest sum: cells [first, end). Sets the steps to 0.
   void (*largest_runs)(std::int64_t* steps, std::size_t width, const std::int64_t* cells, std::size_t n_rows,
                        std::int64_t* first, std::int64_t* end);
   // Bit i is set if ranks[i] < rank, i < 64; ranks are at most 127.
   std::uint64_t (*ranks_below)(const std::uint8_t* ranks, int rank);
   // to[i] = table[numbers[i]], i < 64; numbers are below 64.
   void (*look_up)(const std::uint8_t* table, const std::uint8_t* numbers, std::uint8_t* to);
-  // A permutation that sorts n <= 64 numbers up to 1/1023 of their range, unless that or its inverse is no double:
+  // A permutation that sorts n <= 64 numbers up to 1/1023 of their range, unless the range or its inverse overflows:
   // places[i] is where v[i] goes.
   void (*rough_ranks)(const double* v, std::size_t n, std::uint8_t* places);
-  // For each row r with x <= split, in their order: moments[i * width + j] += r[i] * r[j] for i < n_used and j >= i;
-  // what is before the diagonal is no sum. Rows are `width` numbers apart, a multiple of 4, of which the first n_used
-  // are used and the others finite. Without x all rows count. Returns the number of rows.
+  // For each row r with x <= split, in order: moments[i * width + j] += r[i] * r[j] for i < n_used and j >= i; entries
+  // below the diagonal are undefined. Rows are `width` numbers apart, a multiple of 4; the first n_used numbers are
+  // used and the others must be finite. Without x all rows count. Returns the number of rows.
   std::size_t (*lower_moments)(const double* rows, std::size_t n, std::size_t n_used, std::size_t width,
                                const double* x, double split, double* moments);
   // A step of Gaussian elimination on both sides of a symmetric form of n_used rows: subtracts multiples of the row
@@ -77,9 +77,9 @@ struct Kernels {
                                double* slopes, double* curvature);
 };
 
-// The best version this processor runs.
+// The best version that this processor supports.
 const Kernels& kernels();
-// Every version this processor runs, the plain one first.
+// Every version that this processor supports, the plain one first.
 std::vector<const Kernels*> available_kernels();
 
 }  // namespace policyforest

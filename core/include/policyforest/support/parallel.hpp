@@ -1,4 +1,4 @@
-// Work that is a number of independent pieces, done by a number of threads.
+// Independent pieces of work, shared among several threads.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 namespace policyforest {
 
-// Calls make_worker() once in each thread and the worker with each piece's number once in all. The first
-// exception stops the hand-out of pieces and is thrown again here.
+// Calls make_worker() once in each thread, and one of the workers for each piece, with its number. After an exception
+// no more pieces are started, and the first exception is thrown again here.
 template <class MakeWorker>
 void parallel_for(std::size_t n_pieces, std::size_t n_threads, const MakeWorker& make_worker) {
   std::atomic<std::size_t> next{0};
