@@ -1,8 +1,8 @@
 """The agent that plans with the learned model: it replans when that pays, and explores what the model does not know.
 
-Its first episode holds random actions for several steps, which moves a system more than new ones in every step. From
-then on it acts by the policy of the last plan (`model_planner`). A run directory holds the policy of every plan beside
-the episodes, so that a resumed run continues to the same bits without planning again.
+Until the first plan it holds each random action for several steps, which moves a system more than a new action in every
+step. From then on it acts by the policy of the last plan (`model_planner`). A run directory holds the policy of every
+plan along with the episodes, so that a resumed run continues bit for bit without planning again.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ from policyforest.policy.baseline import NoisyBaseline
 from policyforest.policy.policy import Policy
 
 PLAN_AGENT = "plan"
-"""Its name on the command line."""
-# Earlier policies that compete with each plan besides the last, and in the end.
+"""The agent's name on the command line."""
+# The number of newest policies that compete with each plan, and of the policies that `best_policy` chooses from.
 REMEMBERED = 3
-# Episodes of environments that have no time limit of their own, unless one is given.
+# The longest episode in an environment without a time limit, unless one is given.
 LONGEST_EPISODE = 1_000
 
 
@@ -53,16 +53,17 @@ class ModelExploration(ExploringAgent):
 
     Args:
         system: An environment, a `Problem`, or the two spaces of a system, (observations, actions).
-        reward: The reward, where it is known: a function of rows (states, actions, next_states), or a formula of the
-            names of the dimensions (see `data.plant`). None: it is learned.
+        reward: The known reward: a function of rows (states, actions, next_states), or a formula in the names of the
+            dimensions (see `data.plant`). None: the reward is learned.
         terminal: The same for terminal steps.
         discount: gamma; default: the problem's own, or 0.98.
         growth: The share by which samples grow before the next plan, unless the model was wrong.
         seed: The same seed gives the same run.
         n_jobs: Threads; the result does not depend on them.
-        max_steps: The longest episode, if shorter than the environment's own time limit; where there is none: 1,000.
+        max_steps: The longest episode, if shorter than the environment's own time limit; default without one: 1,000.
         run_dir: Where every finished episode and every plan is kept.
-        guard: Keeps actions near those of an existing controller, and leaves a state that is not safe to it.
+        guard: Keeps actions near those of an existing controller, and lets that controller act in states that are not
+            safe.
         **signals: `SignalOptions`: the states of an environment with a history, delay, derived signals and actuators.
     """
 
@@ -120,7 +121,7 @@ class ModelExploration(ExploringAgent):
     def begin_episode(self, *, wait: bool = True) -> None:
         """Begins an episode; with `wait=False` also while a plan is being made.
 
-        The previous policy acts until the plan is ready."""
+        The previous policy acts until the new plan is ready."""
         super().begin_episode(wait=wait)
         self._held = None
 
@@ -137,18 +138,18 @@ class ModelExploration(ExploringAgent):
 
     @property
     def plans(self) -> Sequence[StoredPlan]:
-        """The plans so far, the last one last."""
+        """The plans so far, oldest first."""
         return tuple(self._stored)
 
     @property
     def found_nothing(self) -> bool:
-        """Whether nothing that is better than a constant action is known yet."""
+        """Whether no policy that is better than a constant action is known yet."""
         if self._found is not None and self._found[0] == self.n_episodes:  # by the plan of `best_policy`
             return not self._found[1]
         return not self._stored or self._stored[-1].explores
 
     def restore(self, run: RunDirectory) -> None:
-        """Takes in the episodes and plans of a run directory; a plan that was being made is made again."""
+        """Loads the episodes and plans of a run directory; a plan that was interrupted is made again."""
         records = list(run.records())
         self._plan_files = PlanFiles(run.path)
         stored = {plan.episode: plan for plan in self._plan_files.read(len(records))}
@@ -167,8 +168,8 @@ class ModelExploration(ExploringAgent):
     def policies(
         self, n: int = REMEMBERED, *, callback: PolicyCallback | None = None, executor: Executor | None = None
     ) -> list[Policy]:
-        """Up to n policies to choose from: one planned from all samples that nothing is left to explore with, and those
-        of the last plans that the model trusts most."""
+        """Up to n policies to choose from: one planned from all samples without exploration, and those of recent plans
+        with the highest values in the model."""
         return self._choices(n, callback)[0]
 
     def best_policy(
@@ -179,9 +180,10 @@ class ModelExploration(ExploringAgent):
         callback: PolicyCallback | None = None,
         executor: Executor | None = None,
     ) -> Policy:
-        """The best of up to n policies: by `validation_episodes` episodes each, under the guard if there is one;
-        without an environment, or with None, by what the policies of the run earned in their episodes, and by members
-        of the model's ensemble that none of them was made with. So a run that was good and got worse goes back."""
+        """The best of up to n policies, chosen by `validation_episodes` episodes of each, under the guard if there is
+        one. Without an environment, or with None, it is chosen by what the policies of the run earned in their
+        episodes, and by members of the model's ensemble that none of them was made with. So a run that was good and
+        got worse returns to an earlier policy."""
         if validation_episodes is not None:
             whole_number("validation_episodes", validation_episodes, at_least=1)
         candidates, model = self._choices(n, callback)
@@ -206,7 +208,7 @@ class ModelExploration(ExploringAgent):
         return [self._labelled(final), *earlier], final.model
 
     def _trusted(self, model: DynamicsModel, policies: Sequence[Policy], number: int) -> list[Policy]:
-        """The policies that a model thinks most of."""
+        """The policies with the highest values in a model."""
         if number < 1 or not policies:
             return []
         recent = list(policies)[-4 * number :]
@@ -216,9 +218,9 @@ class ModelExploration(ExploringAgent):
 
     @one_blas_thread
     def _reliable(self, final: Policy, model: DynamicsModel) -> Policy:
-        """The final policy or one that was played, whichever is to be relied on."""
+        """The final policy or one that was played, whichever is more reliable."""
         data, planner = self.transitions, self.model_planner
-        plans = () if self.guard is not None else self.plans  # a guard played, too
+        plans = () if self.guard is not None else self.plans  # the guard chose some of their actions
         candidates = shown_policies(final, plans, data, planner.discount)
         idle = constant_policy(data, middle_action(data))
         return reliable(candidates, idle, planner.judge(model, self.seed))
@@ -238,23 +240,23 @@ class ModelExploration(ExploringAgent):
         return 0.0
 
     def _vain_plans(self) -> int:
-        """How many of the last plans kept the policy of an earlier one; plans on a grid are quick, and do not count."""
+        """How many of the last plans in a row kept an earlier policy; plans on a grid are quick, and end the count."""
         kept = [plan.winner.startswith(EARLIER) and "grid" not in plan.values for plan in reversed(self._stored)]
         return kept.index(False) if False in kept else len(kept)
 
     def next_task(self, episode: int) -> ModelTask:
-        """What the plan after an episode is made of."""
+        """The inputs of the plan after an episode."""
         samples, like = self.transitions, reused(self._compared, len(self.transitions))
         explored = sum(plan.explores for plan in self._stored)
         sequence = self._stored[-1].sequence if self._stored else None
         return ModelTask(samples, self._seed(episode), self._earlier(), sequence, explored, like=like)
 
     def _learned(self, plan: StoredPlan, like: DynamicsModel | None) -> DynamicsModel:
-        """The model of a plan that was made."""
+        """The model of a stored plan, learned again."""
         return self.model_planner.learn_model(self.transitions[: plan.n_samples], self._seed(plan.episode), like)
 
     def _earlier(self) -> tuple[Policy, ...]:
-        """The newest policies that were to earn something, the newest first, and the one whose episodes earned most."""
+        """The newest policies of plans that did not explore, newest first, and the one whose episodes earned most."""
         idle = constant_policy(self.transitions, middle_action(self.transitions))
         shown = shown_policies(idle, self._stored, self.transitions, self.model_planner.discount)[1:]
         played = [each for each in shown if each.returns]

@@ -1,15 +1,14 @@
 """Planning with the learned model between episodes: when a plan is due, how it is made, and what it explores.
 
 A plan is made when the samples have grown by a share since the last one, or when the last model did not predict the
-newest episode. The model is learned again, and candidates compete in it: the policies of earlier plans, the best
-constant action, the linear-quadratic regulator, and a new plan: on a grid of states where these have few dimensions,
-else by trajectories, which start from the last plan's. What these do not keep is improved by rollouts where the model
-is quick enough.
+newest episode. The model is learned again, and candidates compete in it: the policies of earlier plans, constant
+actions, the linear-quadratic regulator, and a new plan. The new plan is made on a grid if states have few dimensions,
+else by trajectories, which start from those of the last plan. With trajectories, and a model that is quick enough, the
+winner is improved by rollouts, unless it is the new policy and nearly as good as its trajectories.
 
-What the next episode teaches is part of the plan: its model charges little for leaving the data (`EXPLORING`), so
-unknown regions promise what the model cannot exclude. Where nothing is better than a constant action, nothing that is
-known is worth doing: then being where no sample is, and steps about whose outcome the members of the ensemble disagree,
-count as rewards of their own, and no `r_max` is needed.
+A plan also explores: it is charged little for leaving the data (`EXPLORING`), so unknown regions promise what the model
+cannot exclude. If no candidate is better than a constant action, the next episode seeks novelty: states far from all
+samples, and steps about whose outcome the members of the ensemble disagree, earn a bonus. No `r_max` is needed.
 """
 
 from __future__ import annotations
@@ -48,25 +47,26 @@ from policyforest.learning.improvement.trajectory_policy import (
 )
 from policyforest.policy.policy import Policy
 
-# Fewer samples are not planned with, nor fewer new ones for each dimension of (s, a): they teach little.
+# No plan is made from fewer samples, or from fewer new samples per dimension of (s, a): they teach little.
 FEWEST_SAMPLES, SAMPLES_PER_DIMENSION = 20, 4
-# A plan is due when the model did not predict the newest episode, and the samples have grown at least by this share.
+# A plan is also due if the model mispredicted the newest episode and the samples have grown by at least this share.
 LEAST_GROWTH = 0.05
-# Gaussian processes need the fewest samples, but are too slow for a grid: they compete in more dimensions than these.
+# Gaussian processes need the fewest samples, but are too slow for a grid: they compete above this number of dimensions.
 FEW_DIMENSIONS = 3
-# Candidates that always do the same: nothing, the least and the most.
+# Candidates with the same action in every state: zero (the middle if zero is out of range), the lowest, the highest.
 CONSTANTS = ("constant", "least", "most")
-# The policies of earlier plans, with a number each.
+# The policies of earlier plans have this name and a number.
 EARLIER = "earlier"
-# The new plan, where it is played although an earlier policy is thought to be better.
+# The new plan, if it is played although an earlier policy has a higher value.
 OPTIMISTIC = "optimistic"
-# A plan is tried out where its own member promises this part more than the best earlier policy gains.
+# The new plan is played if its own member values it higher than the best earlier policy, by this share of that policy's
+# gain over a constant action.
 PROMISING = 0.1
-# Gains over a constant action below this part of the rewards' spread are worth nothing.
+# Gains over a constant action that are below this share of the rewards' spread count as nothing.
 NEGLIGIBLE = 0.02
-# By what the worth of novelty falls with each episode that was played for it.
+# After n plans that sought novelty, its bonus is divided by 1 + n times this.
 FADING = 0.2
-# Steps of planned trajectories: as long as a reward matters, within limits.
+# Steps of planned trajectories: this multiple of 1 / (1 - discount), for which a reward matters, within limits.
 HORIZON, SHORTEST, LONGEST = 1.2, 20, 100
 ROLLED_STATES = 600
 
@@ -78,38 +78,38 @@ class ModelTask:
     samples: Transitions = field(repr=False)
     seed: int
     earlier: tuple[Policy, ...] = ()
-    """Policies of earlier plans, the last one first"""
+    """Policies of earlier plans, newest first"""
     sequence: Floats | None = field(default=None, repr=False)
     """The actions of the last plan's best trajectory"""
     explored: int = 0
-    """Episodes so far that were planned to see what is new: its worth falls with them"""
+    """The number of plans so far that sought novelty: its bonus falls with them"""
     final: bool = False
-    """The plan is relied on, and explores nothing"""
+    """Whether the plan is relied on, and does not explore"""
     like: DynamicsModel | None = field(default=None, repr=False)
     """A model of fewer samples, whose kinds of outputs are used again"""
 
 
 @dataclass(frozen=True)
 class ModelPlan:
-    """What was planned."""
+    """The result of planning."""
 
     policy: Policy
     winner: str
     """The candidate that the policy comes from"""
     explores: bool
-    """Whether the next episode is to see what is new, because nothing known is worth doing"""
+    """Whether the plan seeks unknown states, because nothing known is better than a constant action"""
     found: bool
-    """Whether something is better than a constant action"""
+    """Whether a policy is better than a constant action"""
     sequence: Floats | None = field(repr=False)
     model: DynamicsModel = field(repr=False)
     values: dict[str, float]
-    """What each candidate is worth in the model where episodes begin"""
+    """The value of each candidate in the model, from the first states of episodes"""
     seconds: float
 
 
 @dataclass(frozen=True)
 class ModelPlanner:
-    """How to plan with the model.
+    """Plans with the learned model.
 
     Args:
         discount: gamma, in [0, 1).
@@ -131,24 +131,24 @@ class ModelPlanner:
 
     @property
     def n_steps(self) -> int:
-        """Of planned trajectories."""
+        """The number of steps of planned trajectories."""
         return int(np.clip(round(HORIZON / (1.0 - self.discount)), SHORTEST, LONGEST))
 
     def learn_model(self, samples: Transitions, seed: int, like: DynamicsModel | None = None) -> DynamicsModel:
-        """The model that a plan with this seed is made in; its kinds of outputs are those of `like`, if it is given."""
+        """The model that a plan with this seed uses; its kinds of outputs are those of `like`, if that is given."""
         few = samples.states.shape[1] <= FEW_DIMENSIONS
         how = DynamicsForest(self.reward, self.terminal, random_state=seed, n_jobs=self.n_jobs, kernels=not few)
         return how.fit(samples, like)
 
     def judge(self, model: DynamicsModel, seed: int) -> EnsembleJudge:
-        """Judges policies of a run. Steps beyond the data are charged as in plans that explore: a higher charge would
-        hide what policies do there, and those that were played went there."""
+        """The judge of the policies of a run. It charges steps beyond the data as plans that explore do: a higher
+        charge would hide what policies do there, and policies that were played went there."""
         return EnsembleJudge(self.discount, self.n_steps, model, seed, EXPLORING, FAR)
 
     @one_blas_thread
     def due(self, model: DynamicsModel | None, samples: Transitions, vain: int = 0) -> bool:
-        """Whether a plan is due: by the growth of the samples, or because `model`, the last plan's, was wrong. `vain`:
-        plans since the last that was better than the one before; each doubles the growth that the next waits for."""
+        """Whether a plan is due: by the growth of the samples, or because `model`, the last plan's, was wrong. `vain`
+        is the number of plans in a row that kept an earlier policy; each doubles the growth that the next waits for."""
         planned = 0 if model is None else len(model.transitions)
         width = samples.states.shape[1] + samples.actions.shape[1]
         if len(samples) < FEWEST_SAMPLES or len(samples) - planned < SAMPLES_PER_DIMENSION * width:
@@ -178,7 +178,7 @@ class _Planning:
 
     def run(self) -> ModelPlan:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)  # of trajectories that leave all bounds, and are dropped
+            warnings.simplefilter("ignore", RuntimeWarning)  # trajectories that diverge are dropped
             return self._run()
 
     def _run(self) -> ModelPlan:
@@ -191,7 +191,7 @@ class _Planning:
         policies[new], values[new] = planned.policy, self.judge.values(planned.policy)
         best = max(values, key=lambda name: float(values[name].mean()))
         if self.on_grid and self.task.final and not certainly_better(values[best] - values["grid"]):
-            best = "grid"  # where members cannot tell, the plan from all samples
+            best = "grid"  # no candidate is certainly better than the plan from all samples
         if not self.on_grid and not (policies[best] is planned.policy and planned.kept):
             improved = self._improved(policies[best])
             if improved is not None:
@@ -212,16 +212,16 @@ class _Planning:
         return ModelPlan(policies[best], best, explores, not useless, sequence, self.model, worth, 0.0)
 
     def _certain(self, best: str, values: dict[str, Floats], constant: str) -> str:
-        """The best candidate, or where the members do not agree that it is better than a constant action, the best of
-        those that they agree on: one member may promise wonders that the others do not see."""
+        """The best candidate or, if the members do not agree that it is better than a constant action, the best of
+        those on which they agree: one member may promise far more than the others."""
         if certainly_better(values[best] - values[constant]):
             return best
         agreed = [name for name in values if certainly_better(values[name] - values[constant])]
         return max(agreed, key=lambda name: float(values[name].mean()), default=best)
 
     def _promising(self, new: Floats, best: Floats, constant: Floats) -> bool:
-        """Whether the member that the new plan was made in promises clearly more than the best earlier policy earns: to
-        play that again would teach nothing, and to play the plan shows which member is right."""
+        """Whether the member that the new plan was made in promises clearly more for it than for the best earlier
+        policy: playing that policy again would teach nothing, while playing the plan shows which member is right."""
         if self.task.final or self.on_grid:
             return False
         return float((new - best)[0].mean()) > PROMISING * float((best - constant).mean())
@@ -252,13 +252,14 @@ class _Planning:
             seed, n_jobs = self.task.seed, self.how.n_jobs
             q = FittedQIteration(self.how.discount, random_state=seed, n_jobs=n_jobs)
             found["fpf-pwl"] = FittedPolicyForest(q_learner=q, random_state=seed, n_jobs=n_jobs).fit(data)
-        # A plan on a grid does not start from earlier ones: while it is quick, only the last of them competes.
+        # A plan on a grid does not start from earlier ones: only the newest of them competes, except in the final plan.
         earlier = self.task.earlier[: 1 if self.on_grid and not self.task.final else None]
         return found | {f"{EARLIER} {i}": policy for i, policy in enumerate(earlier)}
 
     def _carries_values(self) -> bool:
-        """Whether a Fitted Policy Forest competes, in few dimensions: where some end pays more than any other step,
-        which a search of sequences hardly finds; and in the end, where episodes may begin where none began yet."""
+        """Whether a Fitted Policy Forest competes, in few dimensions: if some terminal step pays more than any other
+        step, which a search of sequences hardly finds; and in the final plan, because episodes may begin in new
+        states."""
         data = self.task.samples
         if self.on_grid or data.states.shape[1] + data.actions.shape[1] > Q_DIMENSIONS or data.actions.shape[1] > 1:
             return False
@@ -267,7 +268,7 @@ class _Planning:
         return goal or self.task.final
 
     def _improved(self, policy: Any) -> Policy | None:
-        """The policy improved by rollouts; None where that is too slow or finds nothing better."""
+        """The policy improved by rollouts; None if that is too slow or finds nothing better."""
         if self.model.has_kernels:
             return None
         improver = RolloutImprovement(
@@ -277,19 +278,19 @@ class _Planning:
         return found.policy if found.improved else None
 
     def _negligible(self) -> float:
-        """Gains below it are worth nothing: a small part of the spread of rewards, for as long as they matter."""
+        """Smaller gains count as nothing: a small share of the spread of rewards, over the horizon 1 / (1 - gamma)."""
         return NEGLIGIBLE * float(self.task.samples.rewards.std()) / (1.0 - self.how.discount)
 
     def _nothing_paid(self) -> bool:
-        """Whether all steps earned the same and none was the last: then candidates differ only in how far they leave
-        the data."""
+        """Whether reward and ends are learned, all steps earned the same and none was terminal: then candidates differ
+        only in how far they leave the data."""
         data = self.task.samples
         told = self.model.known_reward is not None or self.model.known_terminal is not None
         return not told and not data.terminals.any() and float(np.ptp(data.rewards)) == 0.0
 
     def _novelty(self) -> float:
-        """What a step beyond the data is worth: the spread of the rewards for as long as they matter, less from episode
-        to episode."""
+        """The bonus for novelty: the range of the rewards over the horizon 1 / (1 - gamma), smaller from episode to
+        episode."""
         rewards = self.task.samples.rewards
         spread = max(float(rewards.max() - rewards.min()), 1e-6 * (1.0 + float(np.abs(rewards).max())))
         return spread / (1.0 - self.how.discount) / (1.0 + FADING * self.task.explored)

@@ -1,7 +1,7 @@
-"""Batch learning on the paper's three problems, and on Pendulum-v1: what a cell of each study computes.
+"""Batch learning on the paper's three problems, and on Pendulum-v1: the computation of a cell of each study.
 
-A curve of performance against training episodes has four points, a study each: the paper's methods at its settings
-("…-paper"), and our defaults on the same samples.
+A curve of performance against training episodes has four points. Each point has a study of the paper's methods at its
+settings ("…-paper"), and one of our defaults on the same samples.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ def learn_and_evaluate(
     samples: dict[str, int],
     episodes: int | Mapping[str, int],
 ) -> dict[str, Any]:
-    """The returns and lengths of `episodes` episodes (by method) of the policy of each method, from the same samples.
+    """Learns a policy by each method from the same samples; returns the returns and lengths of `episodes` episodes.
 
-    A method that has no number of its own plays as many as "others" says."""
+    `episodes` can be one number, or a number per method, with "others" for all methods without their own."""
     id = named_problem(problem).id
     env = gym.make(id)
     data = gather(env, samples, seed)
@@ -59,7 +59,7 @@ def learn_and_evaluate(
 
 
 def gather(env: gym.Env[Any, Any], samples: dict[str, int], seed: int) -> Transitions:
-    """So many "episodes" or "steps" of a random policy, or "uniform" samples."""
+    """Samples of the given number of "episodes" or "steps" of a random policy, or of "uniform" samples."""
     if "uniform" in samples:
         return sample_uniform(env, samples["uniform"], seed)
     return collect(env, episodes=samples.get("episodes"), steps=samples.get("steps"), seed=seed)
@@ -78,20 +78,20 @@ class Curve:
     """Performance against the number of training episodes on one problem."""
 
     stem: str
-    """What the names of its studies begin with"""
+    """The beginning of the names of its studies"""
     problem: str
     title: str
     points: tuple[int, ...]
     whole: int
-    """The point whose studies are named without a number; the paper speaks of it in numbers"""
+    """The point whose studies are named without a number; the paper gives numbers for it"""
     policies: int
     seconds: tuple[float, float]
-    """Of a cell of the paper's methods and of ours, about"""
+    """Approximate cost of a cell of the paper's methods, and of ours"""
     bas_apart: bool
-    """At `whole` Binary Action Search is a study of its own, learned from the same samples"""
+    """Whether, at `whole`, Binary Action Search has its own study, learned from the same samples"""
     episodes: int
     slow: Mapping[str, int]
-    """Fewer episodes where an action takes 100 µs: policies differ far more than the episodes of one do"""
+    """Fewer episodes for methods whose actions take 100 µs: policies differ far more than the episodes of one policy"""
 
     def paper_study(self, point: int) -> str:
         return f"{self.stem}-paper" + self._ending(point)
@@ -106,7 +106,7 @@ class Curve:
         return "" if point == self.whole else f"-{point}"
 
     def studies(self) -> list[Study]:
-        """At each point the paper's methods, ours, and Binary Action Search where it is apart."""
+        """At each point the paper's methods, ours, and Binary Action Search if it has its own study."""
         made = []
         for point in self.points:
             made += [self._paper_methods(point), self._our_method(point)]

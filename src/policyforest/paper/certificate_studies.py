@@ -1,4 +1,4 @@
-"""Certificates of closed loops: what a cell of each study proves, checks and simulates."""
+"""Certificates of closed loops: the proofs, checks and simulations in a cell of each study."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from policyforest.policy.policy import Policy
 PENDULUM = "policyforest/InvertedPendulum6kg-v0"
 PENDULUM_BOX = ((-np.pi / 2, np.pi / 2), (-2.0, 2.0))
 LEARNED_BOX = ((-1.0, 1.0), (-1.9, 1.9))
-"""Samples of a random policy are rare beyond it"""
+"""A random policy seldom gives samples beyond it"""
 UPRIGHT = ((-0.1, 0.1), (-0.3, 0.3))
 SAMPLES = 1_000
 SCALED = 0.05
@@ -49,7 +49,7 @@ NOISE = 0.2
 
 @dataclass(frozen=True, eq=False)
 class ProvedCell:
-    """A certificate, its policy, and what it cost."""
+    """A certificate, its policy, and its size and cost."""
 
     policy: Policy
     certificate: Certificate
@@ -97,8 +97,8 @@ def double_integrator(seed: int) -> dict[str, Any]:
 
 
 def kernel_share(certificate: Certificate, points: int = 401, controls: int = 81) -> float:
-    """How much of the Double Integrator's viability kernel a set holds; the kernel is that of a grid with the best of
-    many controls at each point."""
+    """The share of the Double Integrator's viability kernel that a set covers; the kernel is computed on a grid, with
+    many controls tried at each point."""
     axis = np.linspace(-1.0, 1.0, points)
     kernel = viability_kernel(axis, controls)
     half = (axis[1] - axis[0]) / 2
@@ -108,7 +108,7 @@ def kernel_share(certificate: Certificate, points: int = 401, controls: int = 81
 
 
 def viability_kernel(axis: Floats, controls: int) -> NDArray[np.bool_]:
-    """Points (p, v) of a grid from which some control keeps the Double Integrator on the grid, for ever."""
+    """Points (p, v) of a grid from which some control keeps the Double Integrator on the grid for ever."""
     p, v, a = np.meshgrid(axis, axis, np.linspace(-1.0, 1.0, controls), indexing="ij", sparse=True)
     spacing = axis[1] - axis[0]
     ahead = np.rint((p + 0.5 * v + 0.1125 * a + 1.0) / spacing).astype(np.int32)
@@ -129,7 +129,7 @@ def _pendulum_policy(seed: int) -> tuple[Policy, Any]:
 
 
 def pendulum(seed: int) -> dict[str, Any]:
-    """A cell: exact equations, a noise of ±10 N as the disturbance."""
+    """A cell: exact equations, with a noise of ±10 N as the disturbance."""
     policy, _ = _pendulum_policy(seed)
     made = proved(policy, gym.make(PENDULUM), box=PENDULUM_BOX, tolerance=0.02)
     return made.result | {"contains": made.certificate.contains_box(UPRIGHT)}
@@ -149,7 +149,7 @@ def _learned_pendulum(seed: int) -> ProvedCell:
 
 
 def learned_pendulum(seed: int) -> dict[str, Any]:
-    """A cell: a model learned from the same 1,000 samples, with the bound of its error."""
+    """A cell: a model learned from the same 1,000 samples, with the bound on its error."""
     made = _learned_pendulum(seed)
     clause = made.certificate.model.clause
     assert clause is not None
@@ -158,8 +158,8 @@ def learned_pendulum(seed: int) -> dict[str, Any]:
 
 
 def simulation(seed: int, *, starts: int = 50_000, steps: int = 1_000) -> dict[str, Any]:
-    """A cell: trajectories of the true pendulum from states of the set that was proved on the learned model, and new
-    steps that are collected as the samples were."""
+    """A cell: trajectories of the true pendulum from states of the set that was proved with the learned model, and new
+    steps that are collected in the same way as the samples."""
     made = _learned_pendulum(0)
     env, clause = gym.make(PENDULUM), made.certificate.model.clause
     assert clause is not None
@@ -173,8 +173,8 @@ def simulation(seed: int, *, starts: int = 50_000, steps: int = 1_000) -> dict[s
 def cart_pole(seed: int, *, noise: float) -> dict[str, Any]:
     """A cell: a balancing policy of 20 trees, learned from actions of a linear regulator, in four dimensions.
 
-    The actions are shown with a noise of so many newtons. Without one each tree is a single leaf; with it the trees
-    have many leaves, whose lines differ."""
+    The actions have a noise of `noise` newtons. Without noise each tree is a single leaf; with it the trees have many
+    leaves, with different linear functions."""
     problem = CartPoleSwingUp()
     limits = np.array(problem.state_limits)[:, 1]
     gain = _regulator(*_linearised(problem))
@@ -216,7 +216,7 @@ def _regulator(a: Floats, b: Floats) -> Floats:
 
 
 def corruptions(seed: int, *, number: int = CORRUPTIONS, resealed: int = RESEALED) -> dict[str, Any]:
-    """A cell: changes of a certificate file, without and with right digests, and how many are rejected."""
+    """A cell: how many changes of a certificate file are rejected, with outdated and with recomputed digests."""
     policy, _ = learned_policy("policyforest/DoubleIntegrator-v0", seed, 0.98, episodes=200)
     made = proved(policy, DoubleIntegrator(), box=((-1.0, 1.0), (-1.0, 1.0)), tolerance=0.02)
     rng = np.random.default_rng(seed)
@@ -233,7 +233,7 @@ COST_CELLS = len(COST_DIMENSIONS) * len(COST_LEAVES)
 
 
 def cost(seed: int) -> dict[str, Any]:
-    """A cell: one number of states and of leaves. The states are a chain, and the policy pulls at its last one."""
+    """A cell: one number of states and of leaves. The states form a chain, and the policy acts on the last one."""
     n, leaves = COST_DIMENSIONS[seed // len(COST_LEAVES)], COST_LEAVES[seed % len(COST_LEAVES)]
     names = [f"x{d}" for d in range(n)]
     formulas = {name: f"0.85*{name} + 0.14*sin({after})" for name, after in pairwise(names)}

@@ -1,8 +1,8 @@
 """The online swing-up in three engines (§ Inverted pendulum swing-up): MuJoCo, DART, and Gazebo over ROS.
 
 A cell is one trial of the paper: 100 episodes of 100 steps, ten policies, ten evaluation episodes each. The policy that
-validation keeps is also evaluated in the other engines. Gazebo must run (``policyforest gazebo start``); where it does
-not, trials in the other engines leave its row out.
+validation chooses is also evaluated in the other engines. Gazebo must be running (``policyforest gazebo start``);
+otherwise trials in the other engines leave its row out.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def open_engine(engine: str) -> gym.Env[Any, Any]:
 def explore_in_engine(
     seed: int, *, engine: str, agent: str, episodes: int = EPISODES, **settings: Any
 ) -> dict[str, Any]:
-    """A trial in one engine, and its chosen policy in the others; with the settings of `trial`."""
+    """A trial in one engine, and its chosen policy in the others; `settings` are passed to `trial`."""
     env = open_engine(engine)
     try:
         discount = named_problem("swing-up").discount

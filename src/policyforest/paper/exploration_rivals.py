@@ -1,6 +1,6 @@
 """SAC and TD3 of Stable-Baselines3 with the same number of steps as our agent: the computation of a cell of each study.
 
-They have the library's defaults, the discount of our runs and one thread, learn the reward as part of their values, and
+They use the library's defaults, the discount of our runs and one thread, learn the reward as part of their values, and
 need torch (the extra "compare"). Budgets in episodes are budgets of as many whole episodes' steps; on
 MountainCarContinuous-v0, where our episodes end at the goal, they are the steps of our longest runs of 15 and 30
 episodes. Neither learner can be given the reward, so there is nothing to compare with runs that know it.
@@ -21,7 +21,7 @@ from policyforest.paper.studies import Study
 
 ALGORITHMS = ("SAC", "TD3")
 N_RUNS = 5
-# Name, problem, discount, stops and episodes to judge by; our runs are judged by the same.
+# Name, problem, discount, stops and number of evaluation episodes; our runs are judged by the same episodes.
 TASKS = (
     ("cart-pole", CART_POLE, 0.98, (600, 1_200), 10),
     ("swing-up", "policyforest/SwingUp-v0", 0.98, (800, 1_500), 1),

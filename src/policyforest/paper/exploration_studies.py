@@ -1,11 +1,12 @@
-"""Learning from scratch with a model that is planned in: what a cell of each study computes.
+"""Learning from scratch by planning in a learned model: the computation of a cell of each study.
 
 A cell is one run of `pf.ModelExploration` with a budget of steps or episodes, judged by its best policy on episodes
-that it has not seen, and in some studies also by the best policy that it had earlier. The best policy is chosen by what
-the policies earned in the run, and by the members of the model's ensemble; in problems of few dimensions it is the best
-of three by ten episodes of each, which are beyond the budget (`VALIDATED`). Seeds begin at 2000, those of the cart-pole
-at 5000: no setting was chosen on them. (Some below these were looked at before a setting was changed.) The reward is
-learned, unless the study's title states that it is known, as PILCO, PETS and MC-PILCO assume.
+that it has not seen, and in some studies also by the best policy after a part of the budget. The best policy is chosen
+by what the policies earned in the run, and by the members of the model's ensemble; in problems of few dimensions it is
+the best of three by ten episodes of each, which do not count towards the budget (`VALIDATED`). Seeds begin at 2000,
+those of the cart-pole at 5000: no setting was chosen on them. (Results of some lower seeds were seen before a setting
+was changed.) The reward is learned, unless the study's title states that it is known, as PILCO, PETS and MC-PILCO
+assume.
 """
 
 from __future__ import annotations
@@ -28,17 +29,17 @@ from policyforest.paper.batch_studies import EVALUATION_SEED
 from policyforest.paper.studies import Study
 
 Budget = Mapping[str, int]
-"""So many "episodes" or "total_timesteps" in all"""
+"""The number of "episodes" or "total_timesteps" in all"""
 Run = Callable[..., dict[str, Any]]
 FIRST_SEED = 2_000
 FIRST_SEEDS = {"cart-pole-known-600": 5_000, "cart-pole-1200": 5_000}
 CART_POLE = "policyforest/CartPoleSwingUp-v0"
 ROD_REWARD = "-(abs(next_theta) / pi + (u / 15)**2) - 50 * (abs(next_omega) > 10)"
-# Episodes that each of the last policies is validated by, where it is.
+# The number of validation episodes of each candidate, in studies with validation.
 VALIDATED = 10
-# A policy must hold the pole up at the end of five seconds: three are the episodes it learns from.
+# A policy must hold the pole up at the end of five seconds; the episodes that it learns from last three.
 BALANCE_STEPS, BALANCE_EPISODES = 100, 10
-# The seconds of a plan are the median of so many.
+# The time of a plan is the median of this many plans.
 TIMED_PLANS = 3
 
 
@@ -53,7 +54,7 @@ def explore_and_evaluate(
     reward: Known | str | None = None,
     validation: int | None = None,
 ) -> dict[str, Any]:
-    """A cell: one run, and what its best policy is worth; with `earlier` also what that was at a part of the budget."""
+    """A cell: one run, and the return of its best policy; with `earlier` also after that part of the budget."""
     env = gym.make(named_problem(problem).id)
     agent = ModelExploration(env, discount=discount, reward=reward, seed=seed)
     exploring, found = 0.0, {}
@@ -70,7 +71,8 @@ def explore_and_evaluate(
 def _judged(
     agent: ModelExploration, problem: str, episodes: int, exploring: float, validation: int | None
 ) -> dict[str, Any]:
-    """What the best policy of a run is worth so far; it is chosen by episodes of its own, or without any."""
+    """The return of the best policy of a run so far, chosen by `validation` more episodes of each candidate or, with
+    None, without more episodes."""
     started = time.process_time()
     policy = agent.best_policy(validation_episodes=validation)
     seconds = exploring + time.process_time() - started
@@ -86,8 +88,7 @@ def _judged(
 
 
 def plan_and_evaluate(seed: int, *, problem: str, budget: Budget, episodes: int) -> dict[str, Any]:
-    """A cell: the processor seconds of one plan between episodes after a run, on one thread, and what its policy is
-    worth."""
+    """A cell: the processor seconds, on one thread, of one plan after a run, and the return of its policy."""
     agent = ModelExploration(gym.make(named_problem(problem).id), seed=seed)
     agent.learn(budget.get("episodes"), budget.get("total_timesteps"))
     task, seconds = agent.next_task(agent.n_episodes), list[float]()
@@ -101,7 +102,7 @@ def plan_and_evaluate(seed: int, *, problem: str, budget: Budget, episodes: int)
 
 
 def worth(policy: Any, problem: str, episodes: int) -> dict[str, float]:
-    """What a policy is worth on episodes that no learner has seen."""
+    """The return of a policy on episodes that no learner has seen."""
     judged = evaluate(policy, gym.make(named_problem(problem).id), episodes=episodes, seed=EVALUATION_SEED)
     return {
         "return": judged.mean,
@@ -134,7 +135,7 @@ def _study(name: str, title: str, number: int, seconds: float, run: Run, **more:
 def _in_steps(
     name: str, title: str, stops: tuple[int, int], number: int, seconds: float, run: Run, **more: Any
 ) -> Study:
-    """A study of so many steps that is judged at fewer, too."""
+    """A study whose runs are judged after both numbers of steps."""
     first, last = ({"total_timesteps": steps} for steps in stops)
     both = partial(run, budget=last, earlier=first)
     title = f"{title}, {stops[0]:,} and {stops[1]:,} steps"

@@ -1,9 +1,9 @@
 """How well the problems can be controlled at all: dynamic programming on a grid, with the true equations.
 
 V is computed at the points of a grid by value iteration, in the core; the control law looks one step ahead, with the
-equations themselves, and is then played from the problem's start. What it reaches is a bound from below on the optimum,
-and near it: finer grids and more actions no longer change it. The cart-pole and the acrobot have four states; their
-planners are `cart_pole_limit` and `acrobot_limit`.
+equations themselves, and is then played from the problem's start. Its return is a lower bound on the optimum, and close
+to it: finer grids and more actions no longer change it. The cart-pole and the acrobot have four states; their planners
+are `cart_pole_limit` and `acrobot_limit`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from policyforest.paper import acrobot_limit, cart_pole_limit
 from policyforest.paper.studies import Study
 from policyforest.policy.policy_info import PolicyInfo
 
-# Equally likely noises that stand for the uniform one.
+# The number of equally likely values that replace the uniform noise.
 NOISES = 7
 
 
@@ -35,14 +35,14 @@ NOISES = 7
 class Grid:
     """How a problem is planned: rows (lo, hi, points, power) of the two states, the discount, and the actions.
 
-    A power above one moves points towards the middle, where V is most curved and the controlled system is.
+    A power above one moves points towards the middle, where V is most curved and the controlled system stays.
     """
 
     rows: tuple[tuple[float, float, int, float], tuple[float, float, int, float]]
     discount: float
     n_actions: int = 41
     n_finer: int = 11
-    """Steps between neighbouring actions that the control law looks at when it has found the best of them"""
+    """The control law refines its best action: it divides the distance to each neighbour into this many steps"""
     episodes: int = 10
     tolerance: float = 1e-3
 
@@ -82,7 +82,7 @@ class GridPolicy:
 
     @cached_property
     def planner(self) -> Any:
-        """V, settled."""
+        """The planner, after value iteration has converged."""
         n_threads = threads(self.n_jobs)
         axes = [[*row, float(d in self.problem.periodic)] for d, row in enumerate(self.grid.rows)]
         noise = self.problem.noise
@@ -116,7 +116,7 @@ class GridPolicy:
 
 
 def limit(problem: str, *, seed: int = 1, n_jobs: int | None = -1, grid: Grid | None = None) -> Evaluation:
-    """What dynamic programming reaches on one of the problems in `GRIDS`: the returns of episodes from its start."""
+    """Evaluates dynamic programming on one of the problems in `GRIDS`: the returns of episodes from its start."""
     one_of("problem", problem, tuple(GRIDS))
     env = gym.make(environment_id(problem))
     assert isinstance(env.unwrapped, NativeProblem)

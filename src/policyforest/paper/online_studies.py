@@ -1,8 +1,9 @@
 """Online learning (§ Online reinforcement learning): a cell is one trial, explored from scratch.
 
-Each trial makes ten policies from its samples; all are judged, and one is chosen by a few validation episodes. The rows
-of the table: "mean of 10" averages over the policies of a trial, "worst of 10" is the worst of them, and "chosen of 10"
-the one that validation keeps. At the scale "quick" a trial has fewer episodes and makes three policies or one.
+Each trial learns ten policies from its samples; all are judged, and one is chosen by a few validation episodes. The
+rows of the table: "mean of 10" averages over the policies of a trial, "worst of 10" is the worst of them, and
+"chosen of 10" the one that validation chooses. At the scale "quick" a trial has fewer episodes and learns three
+policies or one.
 """
 
 from __future__ import annotations
@@ -32,11 +33,12 @@ N_POLICIES = 10
 VALIDATION_EPISODES = 10
 EVALUATION_SEED = 1
 MOST_DRAWN = 200
-"""Steps that are kept of the best and the worst episode, for their figures"""
-# A quick trial has this share of a trial's episodes, and takes this share of its time: a plan's time grows with them.
+"""The number of steps of the best and of the worst episode that are stored for their figures"""
+# A quick trial has the first share of a trial's episodes, and takes the second share of its time: the time of a plan
+# grows with the episodes.
 QUICK_SHARE, QUICK_COST = 0.3, 0.08
 QUICK_OURS = 1
-"""Policies of a quick trial in the ablation, where ours learn from a model too and take a quarter of a minute each"""
+"""Policies of a quick trial in the ablation, where ours are also learned from a model, in 15 seconds each"""
 
 
 def explore_and_evaluate(
@@ -67,9 +69,9 @@ def trial(
     run_dir: Path | None = None,
     **settings: Any,
 ) -> tuple[dict[str, Any], Policy]:
-    """A trial in an environment: its result, and the policy that validation keeps.
+    """A trial in an environment: its result, and the policy that validation chooses.
 
-    With a `run_dir` a trial that was killed resumes; its times are then those since."""
+    With a `run_dir`, a trial that was killed resumes; its times then count from there."""
     started = time.process_time()
     explorer = _explorer(env, seed, agent, run_dir, settings)
     explorer.learn(episodes=episodes)
@@ -97,14 +99,14 @@ def trial(
 def _explorer(
     env: gym.Env[Any, Any], seed: int, agent: str, run_dir: Path | None, settings: dict[str, Any]
 ) -> ExploringAgent:
-    """The agent of a trial, resumed where its run directory has one."""
+    """The agent of a trial, resumed if its run directory holds a run."""
     if run_dir is not None and (run_dir / "settings.json").is_file():
         return resume(run_dir, env, expected=make_agent(agent, env, seed=seed, **settings).settings())
     return make_agent(agent, env, seed=seed, run_dir=run_dir, **settings)
 
 
 def _rows(judged: Sequence[Evaluation], chosen: int) -> dict[str, Any]:
-    """The rows of a trial's table: over all its policies, of the worst one, and of the one that validation keeps."""
+    """The rows of a trial's table: over all its policies, of the worst one, and of the one that validation chooses."""
     worst = int(np.argmin([j.mean for j in judged]))
     kept = {"mean": judged, "worst": [judged[worst]], "chosen": [judged[chosen]]}
     return {
@@ -128,14 +130,14 @@ def _extremes(policies: Sequence[Policy], judged: Sequence[Evaluation], env: gym
 
 
 def _played(policy: Policy, env: gym.Env[Any, Any], number: int) -> dict[str, Any]:
-    """An evaluation episode once more, at most its first 200 steps."""
+    """Repeats an evaluation episode; at most its first 200 steps."""
     episode = EpisodePlayer(env, policy, MOST_DRAWN).play(EVALUATION_SEED, number)
     columns = {"states": episode.states, "actions": episode.actions, "rewards": episode.rewards}
     return {name: np.round(column, 6).tolist() for name, column in columns.items()}
 
 
 def plan_once(seed: int, *, samples: int, horizon: int) -> dict[str, Any]:
-    """Processor seconds of an optimistic plan with the paper's settings on one thread, policy included."""
+    """Processor seconds of an optimistic plan with the paper's settings on one thread, including its policy."""
     env = gym.make(named_problem("inverted-pendulum-6kg").id)
     data = collect(env, steps=samples, seed=seed)
     planner = paper_planner(0.95, horizon)
@@ -158,14 +160,14 @@ def _study(name: str, title: str, quick: int, full: int, seconds: float, quick_p
 
 
 SWING_UP: dict[str, Any] = {"problem": "swing-up", "episodes": 100, "evaluation_episodes": 10}
-# Training episodes of the pendulum end after 100 steps; those by which it is judged, after 3,000.
+# Training episodes of the pendulum end after 100 steps; evaluation episodes, after 3,000.
 PENDULUM: dict[str, Any] = {
     "problem": "inverted-pendulum-6kg",
     "episodes": 100,
     "evaluation_episodes": 50,
     "max_steps": 100,
 }
-# Policies of MountainCar that fail do so from few places: ten episodes would not show it.
+# Bad policies of MountainCar fail only from few start states: ten episodes would not show it.
 CAR: dict[str, Any] = {
     "problem": "MountainCarContinuous-v0",
     "episodes": 30,
@@ -265,7 +267,7 @@ STUDIES = {
         _study(
             "pendulum-online-mre",
             "Inverted Pendulum, 6 kg, 100 episodes, MRE as in the paper",
-            # The paper has 10 trials; they are so uneven that 10 decide nothing (claims/online_claims.py).
+            # The paper has 10 trials; trials vary so much that 10 decide nothing (claims/online_claims.py).
             *(1, 80, 120),
             agent="mre",
             horizon=15,

@@ -1,9 +1,9 @@
-"""Planning with a learned model, judged on problems with known limits: what a cell of each study computes.
+"""Planning with a learned model, judged on problems with known limits: the computation of a cell of each study.
 
-A cell learns a policy from random samples, as `plan` does it, and evaluates it on the same episodes as the policy that
-the improvement started from. Seeds begin at 5000, those of linear systems at 1000, those of Reacher-v5 at 6000 and
-those of the noisy pendulums at 10000: no setting was chosen on them. (Some below these were looked at before a setting
-was changed.)
+A cell learns a policy from random samples by `plan`, and evaluates it on the same episodes as the policy that the
+improvement started from. Seeds begin at 5000, those of linear systems at 1000, those of Reacher-v5 at 6000 and those of
+the noisy pendulums at 10000: no setting was chosen on them. (Results of some lower seeds were seen before a setting was
+changed.)
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class PlannedCell:
     policy: Policy
     start: Policy
     kept: bool
-    """Whether the improvement was kept; else `policy` is `start`, or the constant action if that beats it"""
+    """Whether the improved policy won; else `policy` is `start`, or the constant action if that is better"""
     winner: str
     """The candidate that became the policy"""
 
@@ -55,7 +55,7 @@ def plan(data: Transitions, discount: float, seed: int) -> PlannedCell:
 
 
 def measured_plan(data: Transitions, discount: float, seed: int) -> tuple[PlannedCell, dict[str, Any]]:
-    """A plan, and what the cell's row "planned" says about it besides the return."""
+    """A plan, and the entries of the cell's row "planned" other than its return."""
     forget_peak_memory()
     started = time.process_time()
     made = plan(data, discount, seed)
@@ -64,7 +64,8 @@ def measured_plan(data: Transitions, discount: float, seed: int) -> tuple[Planne
 
 
 def forget_peak_memory() -> None:
-    """Workers compute many cells: on Linux the peak is set back, elsewhere it is that of the process so far."""
+    """Resets the peak of memory on Linux, because a worker computes many cells. Elsewhere it is the peak of all of them
+    so far."""
     if sys.platform == "linux":
         try:
             Path("/proc/self/clear_refs").write_text("5")
@@ -73,9 +74,9 @@ def forget_peak_memory() -> None:
 
 
 def peak_memory() -> float:
-    """Of this process, in MB. `OSError` on Windows, where studies cannot measure it."""
+    """The peak memory of this process, in MB. Raises `OSError` on Windows, where studies cannot measure it."""
     if sys.platform == "win32":
-        raise OSError("studies of planning measure the peak of memory, which needs Linux or macOS")
+        raise OSError("this study measures the peak memory, which needs Linux or macOS")
     import resource
 
     unit = 1 if sys.platform == "darwin" else 1024
@@ -114,7 +115,7 @@ LQR_STEPS = 1_000
 
 
 def plan_linear_quadratic(seed: int, *, steps: int = LQR_STEPS) -> dict[str, Any]:
-    """A cell: one random linear-quadratic system. Consecutive seeds have all sizes in turn; returns are discounted."""
+    """A cell: one random linear-quadratic system. Consecutive seeds go through all sizes; returns are discounted."""
     n, m = SIZES[seed % len(SIZES)]
     system = LinearQuadratic.draw(n, m, seed)
     data = system.collect(steps, seed)
@@ -137,7 +138,7 @@ PENDULUM_EPISODES = 50
 
 
 def _angle_pendulum_limit(number: int) -> dict[str, Any]:
-    """A cell: what dynamic programming reaches on the evaluation episodes of `planning-pendulum-v1`."""
+    """A cell: the return of dynamic programming on the evaluation episodes of `planning-pendulum-v1`."""
     played = angle_pendulum.limit(PENDULUM_EPISODES, EVALUATION_SEED)
     steps = float(played.lengths.mean())
     return {"problem": "Pendulum-v1", "return": played.mean, "worst_episode": played.worst, "steps": steps}

@@ -1,7 +1,7 @@
 """Portraits: one policy of each problem with its maps and an episode, so that a report can show it without learning.
 
-Pendulum, Double Integrator and Car on the Hill are learned from a batch; the swing-up online, by our explorer: there
-the best of a few policies is shown.
+The pendulum, the Double Integrator and Car on the Hill are learned from a batch. The swing-up is learned online, by our
+explorer; the best of a few policies is shown.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from policyforest.paper.batch_studies import gather
 from policyforest.paper.studies import Short, Study
 from policyforest.report.maps import policy_maps
 
-# (problem, how it is learned): a cell each, by their numbers.
+# (problem, how it is learned): one cell each; its seed is the position in this list.
 PORTRAITS = (
     ("inverted-pendulum-6kg", "batch"),
     ("double-integrator", "batch"),
@@ -41,7 +41,7 @@ EVALUATION_SEED = 1
 
 
 def portrait(number: int, *, episodes: int = 100) -> dict[str, Any]:
-    """A cell; `episodes` is that of the online trial."""
+    """A cell; `episodes` is the number of episodes of the online trial."""
     problem, how = PORTRAITS[number]
     return _batch(problem) if how == "batch" else _online(problem, how, episodes)
 
@@ -49,7 +49,7 @@ def portrait(number: int, *, episodes: int = 100) -> dict[str, Any]:
 def _batch(problem: str) -> dict[str, Any]:
     env = gym.make(named_problem(problem).id)
     data = gather(env, BATCH[problem], seed=0)
-    # On the car our defaults do not know that two forces are enough; the paper's settings are those of its figure.
+    # Our defaults do not know that two forces are enough for the car; the paper's settings are those of its figure.
     preset = "paper" if problem == "car-on-the-hill" else None
     learned = Learner("fpf-pwl", problem, preset=preset, seed=0).fit(data)
     assert learned.q is not None

@@ -1,8 +1,8 @@
-"""Real systems: commands that act late, speeds that are not measured, a controller that is there, known rewards, C.
+"""Real systems: late commands, speeds that are not measured, an existing controller, known rewards, exported C.
 
-What a cell of each study computes. Seeds begin at 2000: no setting was chosen on them. With late commands and known
-rewards they begin at 9000, because cells of lower seeds had been computed when the learner was changed, which was
-chosen on seeds below 400.
+This module computes the cells of each study. Seeds begin at 2000: no setting was chosen on them. With late commands and
+known rewards they begin at 9000, because cells of lower seeds had been computed before a change of the learner, which
+was chosen on seeds below 400.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ from policyforest.policy.policy import Policy
 FIRST_SEED, LATER_SEED = 2_000, 9_000
 PENDULUM, DISCOUNT = "policyforest/InvertedPendulum6kg-v0", 0.95
 EPISODES = 10
-"""Episodes of an evaluation"""
+"""The number of episodes of an evaluation"""
 
 
 class AngleOnly(gym.ObservationWrapper[Any, Any, Any]):
-    """The pendulum of which only the angle is measured."""
+    """A pendulum whose angle alone is measured."""
 
     def __init__(self, env: gym.Env[Any, Any]) -> None:
         super().__init__(env)
@@ -58,7 +58,7 @@ class AngleOnly(gym.ObservationWrapper[Any, Any, Any]):
 
 @dataclass(eq=False)
 class PredictingGrid:
-    """Dynamic programming with the true equations for late commands: acts on where the pending ones will lead."""
+    """Dynamic programming with the true equations for late commands: acts on the state after the pending commands."""
 
     law: GridPolicy
     delay: int
@@ -88,7 +88,7 @@ def _row(policy: Any, env: Any, episodes: int = EPISODES) -> dict[str, Any]:
 
 
 def delayed_pendulum(seed: int, *, delay: int, samples: int = 100) -> dict[str, Any]:
-    """A cell: late commands, with the delay found, with it ignored, and with the angle alone measured."""
+    """A cell: late commands, with the delay found, with the delay ignored, and with only the angle measured."""
     env = DelayedActions(gym.make(PENDULUM), delay)
     data = collect(env, episodes=samples, seed=seed, delay="auto")
     assert data.plant.signals is not None
@@ -112,7 +112,8 @@ def _grid() -> GridPolicy:
 
 
 def delay_limit(number: int) -> dict[str, Any]:
-    """A cell: what prediction and dynamic programming with the true equations reach, commands `number` steps late."""
+    """A cell: the return of prediction and dynamic programming with the true equations, for commands `number` steps
+    late."""
     env = DelayedActions(gym.make(PENDULUM), number)
     return {"problem": "inverted-pendulum-6kg"} | _row(PredictingGrid(_grid(), number), env)
 
@@ -121,8 +122,8 @@ PID = "u = clip(200*theta + 20*omega, -50, 50)"
 
 
 def improved_pid(seed: int, *, samples: int = 50, noise: float = 5.0, steps: int = 100) -> dict[str, Any]:
-    """A cell: a controller improved from its own episodes with small noise, and what is stated of it; also of a policy
-    that is worse."""
+    """A cell: a controller improved from its own episodes with small noise, and the statement about the improvement;
+    also the statement about a policy that is worse."""
     start = collect(PENDULUM, episodes=1, seed=seed)
     names = (start.plant.state_names, start.plant.action_names)
     law = as_baseline(PID, start.observation_space, start.action_space, *names)
@@ -146,11 +147,11 @@ COSTS = {
     "double-integrator": "-(p**2 + u**2) if abs(next_p) <= 1 and abs(next_v) <= 1 else -50",
     "swing-up": "-(abs(next_theta)/pi + (u/15)**2) if abs(next_omega) <= 10 else -50",
 }
-"""The rewards of the problems that are learned from random episodes and solved so"""
+"""The rewards of the problems that can be solved from random episodes"""
 
 
 def known_reward(seed: int, *, problem: str, samples: int = 25) -> dict[str, Any]:
-    """A cell: the same episodes with the reward learned, and with it known."""
+    """A cell: policies from the same episodes, with the reward learned and with the reward known."""
     named = named_problem(problem)
     data = collect(named.id, episodes=samples, seed=seed)
     rewards: dict[str, dict[str, Any]] = {"known": {"reward": COSTS[problem]}, "learned": {}}

@@ -1,9 +1,9 @@
-"""Our policies compared with Stable-Baselines3's SAC: return against environment steps, and what each costs.
+"""Our policies compared with Stable-Baselines3's SAC: return against environment steps, and costs.
 
-A cell is one seed of one learner. It learns ever longer, is judged at each stop, and in the end is weighed: processor
-seconds of learning (with those of the environment's steps), time of one action, bytes of what must be deployed. SAC has
-the library's defaults and the discount of the problem, on one thread; ours learns from as many steps of a random policy
-with its own defaults. SAC needs torch (the extra "compare") to be run, and nothing to be seen: its cells are stored.
+A cell is one seed of one learner. The learner is judged after each of several numbers of steps. A cell also has its
+costs: processor seconds of learning (including the environment's steps), time of one action, and bytes to deploy. SAC
+has the library's defaults and the discount of the problem, on one thread; ours learns from as many steps of a random
+policy with its own defaults. Running SAC needs torch (the extra "compare"); showing its stored cells does not.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class _Predicting:
 
 
 class BareActor:
-    """SAC's mean action by NumPy alone, as a careful user would deploy it: ReLU layers, tanh, scaled to the box."""
+    """SAC's mean action in NumPy alone, as a careful user would deploy it: ReLU layers, tanh, scaled to the box."""
 
     def __init__(self, layers: Sequence[tuple[Floats, Floats]], action_space: Any) -> None:
         self._hidden, self._last = layers[:-1], layers[-1]
@@ -92,7 +92,7 @@ def _actor_layers(model: Any) -> list[tuple[Floats, Floats]]:
 
 
 def train_forest(seed: int, *, problem: str, stops: Sequence[int], episodes: int) -> dict[str, Any]:
-    """Fitted Policy Forests with our defaults, each from so many steps of a random policy."""
+    """Fitted Policy Forests with our defaults, each from the first steps of a random policy up to one of the stops."""
     named = named_problem(problem)
     env = gym.make(named.id)
     started = time.process_time()
@@ -110,7 +110,7 @@ def train_forest(seed: int, *, problem: str, stops: Sequence[int], episodes: int
 
 
 def weigh(policy: Policy, env: gym.Env[Any, Any], samples: Transitions, episodes: int) -> dict[str, Any]:
-    """Time and size of a policy as it was learned, and of the single tree that microcontrollers get."""
+    """Time and size of a learned policy, and of the single tree into which it is distilled for microcontrollers."""
     states = samples.states[:TIMED_STATES]
     tree = policy.distil(TREE_LEAVES, samples)
     with tempfile.TemporaryDirectory() as folder:
@@ -126,7 +126,7 @@ def weigh(policy: Policy, env: gym.Env[Any, Any], samples: Transitions, episodes
     }
 
 
-# Steps of the environment at which each is judged; the 6 kg pendulum's random episodes have about 5 steps.
+# Environment steps after which learners are judged; random episodes of the 6 kg pendulum have about 5 steps.
 STOPS = {
     "Pendulum-v1": {"sac": (1_000, 2_000, 5_000, 10_000), "forest": (1_000, 2_000, 5_000, 10_000)},
     "inverted-pendulum-6kg": {"sac": (500, 2_000, 5_000, 10_000), "forest": (150, 300, 500, 1_000)},
@@ -135,7 +135,7 @@ EPISODES = {"Pendulum-v1": 20, "inverted-pendulum-6kg": 3}
 NAMES = {"Pendulum-v1": "pendulum-v1", "inverted-pendulum-6kg": "pendulum-6kg"}
 LEARNERS = {"sac": ("Stable-Baselines3's SAC", train_sac), "forest": ("our defaults on random steps", train_forest)}
 WEIGHED = {"sac": ("bare_action_us",), "forest": ("tree_action_us", "tree_return", "tree_bytes")}
-"""What a cell has besides its curve, the time of an action and its bytes"""
+"""The entries of a cell other than its curve, the time of an action and the bytes"""
 SECONDS = {
     ("sac", "Pendulum-v1"): 250.0,
     ("forest", "Pendulum-v1"): 170.0,
@@ -144,7 +144,7 @@ SECONDS = {
 }
 
 
-# Stops at the scale "quick", and what they take.
+# The number of stops at the scale "quick", and the seconds that they take.
 QUICK_STOPS, QUICK_SECONDS = {"sac": 2, "forest": 1}, 30.0
 
 

@@ -1,8 +1,8 @@
 """Studies are sets of cells: one seed of one setting each, computed once and kept.
 
 A finished cell is one line of its study's JSON Lines file (see `policyforest.paper.json_lines`), and is not computed
-again. A study that was killed resumes with its missing cells. A cell depends on its study and seed alone, so any number
-of workers gives the same.
+again. A study that was killed resumes with its missing cells. A cell depends on its study and seed alone, so the result
+does not depend on the number of workers.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from policyforest.paper.cell_checks import CellResult, cell_seed, check_cell
 from policyforest.paper.json_lines import StoredObject, put_objects, read_objects
 
 EXTRAS = {"compare": ("torch", "stable_baselines3"), "mujoco": ("mujoco",)}
-"""What an extra brings, as far as studies need it"""
+"""The libraries of an extra that studies need"""
 
 CellKind = Literal["returns", "times", "limits", "portraits", "comparisons", "plans", "runs", "certificates"]
 
 
 @dataclass(frozen=True)
 class Short:
-    """What the scale "quick" computes in place of a cell that takes minutes; kept in a file of its own."""
+    """A shorter computation, by which the scale "quick" replaces a cell that takes minutes; stored in its own file."""
 
     run: Callable[[int], dict[str, Any]]
     seconds: float
@@ -36,27 +36,27 @@ class Short:
 
 @dataclass(frozen=True)
 class Study:
-    """A named set of cells: `run(seed)` for as many seeds as the scale has gives one result each."""
+    """A named set of cells: `run(seed)` returns the result of one cell, for each seed of the scale."""
 
     name: str
     title: str
     run: Callable[[int], dict[str, Any]]
     seeds: Mapping[str, int]
-    """How many at the scales "quick" and "paper" """
+    """The number of seeds at the scales "quick" and "paper" """
     seconds: float
-    """What a cell costs, about, on one core"""
+    """The approximate time of a cell on one core"""
     kind: CellKind = "returns"
-    """What its cells hold; times and comparisons are measured one cell after another"""
+    """The content of its cells; cells of times and comparisons are computed one after another"""
     methods: tuple[str, ...] = ()
-    """What each of its cells must have: methods (online "mean", "worst" and "chosen", of so many policies), or in
-    comparisons the numbers beside the curve"""
+    """The entries that each of its cells must have: methods (in online studies "mean", "worst" and "chosen", of several
+    policies), or in comparisons the numbers other than the curve"""
     short: Short | None = None
     extra: str | None = None
-    """The extra whose libraries its cells need to be computed; they can be seen without"""
+    """The extra whose libraries are needed to compute its cells; stored cells can be shown without it"""
     on_request: bool = False
     """Whether it needs more than this package, and is left out of "all" """
     first_seed: int = 0
-    """Seeds count from here; settings that were chosen on earlier seeds are judged on these"""
+    """The first seed; settings may have been chosen on smaller seeds, and are judged on the seeds from here on"""
 
     def all_seeds(self, scale: str) -> range:
         """The seeds of its cells."""
@@ -74,16 +74,16 @@ class Study:
         return f"{self.name}-quick" if scale == "quick" and self.short else self.name
 
     def missing(self, out: Path, scale: str) -> list[int]:
-        """The seeds that are still to be computed."""
+        """The seeds whose cells are not computed yet."""
         stored = self._read(out, scale, self.seed_of)
         return [seed for seed in self.all_seeds(scale) if seed not in stored]
 
     def computable(self) -> bool:
-        """Whether the libraries are installed that its cells need."""
+        """Whether the libraries that its cells need are installed."""
         return self.extra is None or all(find_spec(name) is not None for name in EXTRAS[self.extra])
 
     def cost(self, scale: str) -> float:
-        """The seconds of a cell, about, on one core."""
+        """The approximate seconds of a cell on one core."""
         return self.short.seconds if scale == "quick" and self.short else self.seconds
 
     def cell(self, seed: int, scale: str) -> dict[str, Any]:
@@ -99,7 +99,7 @@ class Study:
         return {seed: content["result"] for seed, content in self.stored(out, scale).items()}
 
     def stored(self, out: Path, scale: str = "paper") -> dict[int, StoredObject]:
-        """The finished cells under their seeds, as they are stored; `ValueError` names a line that is not one."""
+        """The stored cells by seed. Raises `ValueError`, naming the line, if a line is not a finished cell."""
 
         def checked_seed(content: Any) -> int:
             seed = self.seed_of(content)
@@ -111,7 +111,7 @@ class Study:
         return {seed: found[seed] for seed in sorted(found) if seed in self.all_seeds(scale)}
 
     def seed_of(self, content: Any) -> int:
-        """The seed of a stored cell; `ValueError` where it is none of this study."""
+        """The seed of a stored cell. Raises `ValueError` if the cell does not belong to this study."""
         return cell_seed(content, self.name)
 
     def keep(self, content: StoredObject, out: Path, scale: str = "paper") -> None:
@@ -125,7 +125,7 @@ class Study:
 
     @property
     def refusal(self) -> str:
-        """What an error says of a line that is not a cell of this study."""
+        """The text of the error for a line that is not a cell of this study."""
         return f"is not a finished cell of {self.name}"
 
     def _require_one_layout(self, out: Path, scale: str) -> None:
@@ -136,14 +136,14 @@ class Study:
             )
 
 
-# Their cells hold times: of this machine, and of a cell that runs alone.
+# Kinds whose cells hold times on this machine; each of them is computed while no other cell runs.
 ALONE = ("times", "comparisons")
 Cell = tuple[Study, int, str]
 """A study, a seed and the scale"""
 
 
 def run_cell(cell: Cell, n_jobs: int = 1) -> dict[str, Any]:
-    """Computes one cell, wherever this runs; its seconds are those of one thread, so it takes no more."""
+    """Computes one cell, in this process or in a worker. It ignores `n_jobs`: a study decides on its own threads."""
     from policyforest._support.version import __version__
 
     study, seed, scale = cell
@@ -169,8 +169,8 @@ def run_studies(
     executor: Executor | None = None,
     done: Callable[[int, int, float], None] = lambda finished, total, left: None,
 ) -> None:
-    """Computes all missing cells, by `executor` or else in `workers` processes; `done(finished, total, seconds left)`
-    is called after each."""
+    """Computes all missing cells, with `executor` or else in `workers` processes; calls
+    `done(finished, total, seconds left)` after each."""
     cells = [(study, seed, scale) for study in studies for seed in study.missing(out, scale)]
     timed = [cell for cell in cells if cell[0].kind in ALONE]
     others = [cell for cell in cells if cell[0].kind not in ALONE]
@@ -192,7 +192,7 @@ def _cost(cells: Sequence[Cell]) -> float:
 
 
 def _time_left(cells: Sequence[Cell], finished: Iterable[Cell]) -> Iterator[float]:
-    """The seconds left, after each finished cell: at the pace so far, as cells are expected to cost."""
+    """The seconds left, after each finished cell: the expected time of the other cells, at the pace so far."""
     started, whole, done = time.perf_counter(), _cost(cells), 0.0
     for study, _, scale in finished:
         done += study.cost(scale)

@@ -1,4 +1,4 @@
-"""What an action and what learning cost on the Double Integrator, at the paper's settings and on one thread."""
+"""The time of an action and of learning on the Double Integrator, at the paper's settings and on one thread."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ METHODS = ("fqi", "fpf-pwc", "fpf-pwl")
 
 
 def learn_and_time(seed: int, *, samples: dict[str, int]) -> dict[str, Any]:
-    """For each method the median time of one action from Python (µs), and the seconds that Q and the policy took."""
+    """The median time of one action from Python (µs) for each method, and the seconds that Q and the policy took."""
     data = collect(
         gym.make(environment_id(PROBLEM)), episodes=samples.get("episodes"), steps=samples.get("steps"), seed=seed
     )
@@ -44,7 +44,7 @@ def _study(name: str, title: str, **samples: int) -> Study:
 
 
 POINTS = (50, 100, 200, 300)
-"""Training episodes; the study of the last has no number in its name"""
+"""Training episodes; the study of the last point has no number in its name"""
 
 
 def study_at(point: int) -> str:

@@ -1,8 +1,8 @@
-"""One member of a learned model as a simulator without noise: what trajectories are planned in.
+"""One member of a learned model as a simulator: trajectories are planned in it without noise, and policies are played.
 
-The core decides hard where the data ends. A search that follows slopes needs to feel the end coming: here a step beyond
-the data is charged by the square of its distance from it, and a step that would end the episode earns what the end
-pays.
+In the core, the edge of the data is a hard limit. A search that follows slopes needs a smooth one: here a step beyond
+the data is charged by the square of its distance from the data, and the reward of a terminal step counts as much as
+such a step is likely.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from policyforest.learning.dynamics.edge import Edge
 from policyforest.learning.dynamics.kernel import spread_rows
 from policyforest.policy.policy import Policy
 
-# What leaving the data by its whole width costs a plan that is to be relied on, and one that explores.
+# The charge for leaving the data by its whole width, in a plan that is relied on and in one that explores.
 LEAVING, EXPLORING = 100.0, 1.0
-# Visited states that novelty is measured by.
+# The number of visited states from which novelty is measured, and the largest novelty.
 PLACES, NEWEST = 150, 5.0
-# States are followed up to so many widths of the data beyond it.
+# States are simulated up to this many widths of the data beyond its edge.
 REACH = 3.0
-# The smallest difference that matters in a state dimension, as a part of its size: for those that hardly vary.
+# The smallest spread of a state dimension, as a share of its magnitude, for dimensions that hardly vary.
 SMALLEST = 1e-3
 
 
 class Followed(NamedTuple):
-    """Episodes in a simulation: the states that they pass (rows, steps + 1, dimensions), the actions taken, and what
-    they are worth."""
+    """Episodes in a simulation: the states that they visit (rows, steps + 1, dimensions), the actions taken, and their
+    values."""
 
     states: Floats
     actions: Floats
@@ -45,28 +45,28 @@ class Followed(NamedTuple):
 
 
 class Near(NamedTuple):
-    """Steps from points near rows."""
+    """The results of steps from points near rows (s, a)."""
 
     ahead: Floats
     """(moves, rows, dimensions)"""
     rewards: Floats
     """(moves, rows)"""
     others: list[Floats]
-    """Where members that disagree lead, as `ahead`"""
+    """The next states in the other members, each shaped like `ahead`"""
 
 
 @dataclass(frozen=True)
 class Simulation:
-    """Steps rows of states side by side.
+    """Simulates many states at once, one per row.
 
     Args:
         model: The learned model.
         native: One of its members, compiled.
         discount: gamma.
-        leaving: What a step costs that leaves the data by its whole width, in standard deviations of the reward.
-        novelty: What a step to where no sample is near, or about whose outcome members disagree, is worth to a plan
-            that explores.
-        rivals: The other members, which disagree.
+        leaving: The charge for a step that leaves the data by its whole width, in standard deviations of the reward.
+        novelty: In a plan that explores, the bonus for a step to a state far from all samples, or to one about which
+            members disagree.
+        rivals: The other members, whose predictions are compared.
     """
 
     model: DynamicsModel
@@ -83,19 +83,19 @@ class Simulation:
 
     @cached_property
     def spread(self) -> Floats:
-        """Of each state dimension in the data."""
+        """The standard deviation of each state dimension in the data."""
         states = self.model.transitions.states
         return np.asarray(np.maximum(states.std(axis=0), SMALLEST * (1.0 + np.abs(states).max(axis=0))))
 
     @cached_property
     def reward_scale(self) -> float:
-        """What differences of rewards are measured by."""
+        """The unit in which differences between rewards are measured."""
         rewards = self.model.transitions.rewards
         return max(float(rewards.std()), 1e-3 * float(np.abs(rewards).max()), 1e-9)
 
     @cached_property
     def edge(self) -> Edge:
-        """Where the data ends."""
+        """The edge of the data."""
         return self.model.edge(self.discount)
 
     @cached_property
@@ -105,14 +105,14 @@ class Simulation:
 
     @cached_property
     def _reach(self) -> tuple[Floats, Floats]:
-        """How far states are followed beyond the data: where a model explodes, numbers stay moderate."""
+        """The bounds to which states are clipped, so that numbers stay moderate where a model diverges."""
         low, high = self.edge.box.T
         return low - REACH * (high - low) - 1.0, high + REACH * (high - low) + 1.0
 
     def step(
         self, states: Floats, actions: Floats, residuals: NDArray[np.uint32] | None = None
     ) -> tuple[Floats, Floats, Floats]:
-        """Next states, rewards and the chances that the step is the last; `residuals`: rows of observed noise."""
+        """Next states, rewards and the probabilities that the step is terminal; `residuals`: rows of observed noise."""
         here, taken = np.ascontiguousarray(states), np.ascontiguousarray(actions)
         ahead, rewards, chance, paid = self.native.step(here, taken, residuals, False)
         ahead = np.clip(np.where(np.isnan(ahead), here, ahead), *self._reach)
@@ -121,7 +121,7 @@ class Simulation:
 
     def around(self, states: Floats, actions: Floats, moves: Floats) -> Near:
         """Steps from points near rows (s, a): `moves` has a row for each point, the first of them zeros. Gaussian
-        processes are followed by their slopes."""
+        processes are extrapolated from the rows by their derivatives."""
         n, d = states.shape
         here, taken = _moved(states, actions, moves)
         ahead, rewards, chance, paid = self.native.step_around(here, taken, n)
@@ -133,20 +133,20 @@ class Simulation:
 
     @property
     def rewards_states_alone(self) -> bool:
-        """Whether what a step earns is known once its next state is."""
+        """Whether the reward of a step follows from its state, action and next state, without the learned model."""
         return self.model.known_reward is not None and not self._disputing
 
     def rewards_of_pairs(
         self, states: Floats, actions: Floats, moves: Floats, pairs: Sequence[tuple[int, int]], near: Near
     ) -> Floats:
-        """The rewards (pairs, rows) of steps from points that two of the moves are added to, by their numbers. `near`
-        are the steps after single moves: the next states follow from their slopes."""
+        """The rewards (pairs, rows) of steps from points displaced by two moves; `pairs` holds the numbers of the two.
+        `near` holds the steps after single moves, from which the next states are extrapolated."""
         n, (first, second) = len(states), np.array(pairs).T
         here, taken = _moved(states, actions, moves[first] + moves[second])
         ahead, others = self._added(near.ahead, pairs), [self._added(other, pairs) for other in near.others]
         rewards = chance = paid = np.zeros(len(here))
         if self.model.known_reward is None:
-            # What the model earns is expanded around the rows themselves, which come first.
+            # The model's rewards are expanded around the rows themselves, which come first.
             before = np.concatenate([states, here]), np.concatenate([actions, taken])
             made = self.native.earn_around(*before, np.concatenate([near.ahead[0], ahead]), n)
             rewards, chance, paid = (part[n:] for part in made)
@@ -154,20 +154,20 @@ class Simulation:
         return earned.reshape(len(pairs), n)
 
     def _added(self, ahead: Floats, pairs: Sequence[tuple[int, int]]) -> Floats:
-        """Where steps from points moved by both of each pair lead: to where the changes of both add up to."""
+        """The next states from points displaced by both moves of a pair: the changes of the two moves are added."""
         change = self.apart(ahead, ahead[:1])
         return np.concatenate([ahead[0] + change[i] + change[j] for i, j in pairs])
 
     @property
     def _disputing(self) -> tuple[_core.LearnedModel, ...]:
-        """The members whose opinion about a step counts."""
+        """The other members if novelty counts, else none."""
         return self.rivals if self.novelty > 0.0 else ()
 
     def _earned(
         self, here: Floats, taken: Floats, ahead: Floats, rewards: Floats, chance: Floats, paid: Floats,
         others: list[Floats],
     ) -> tuple[Floats, Floats]:  # fmt: skip
-        """What rows of steps earn, and the chances that they are the last."""
+        """The rewards of rows of steps, with charges and bonuses, and the probabilities that they are terminal."""
         if self.model.known_terminal is not None:
             chance = known_ends(self.model.known_terminal, here, taken, ahead).astype(np.float64)
         if self.model.known_reward is not None:
@@ -179,12 +179,12 @@ class Simulation:
         return earned, chance
 
     def _disputed(self, outcome: Floats, others: list[Floats]) -> Floats:
-        """How much members disagree about where steps lead: 0 to 1, a spread of the data in some dimension."""
+        """How much members disagree about next states, from 0 to 1: by a standard deviation of the data or more."""
         apart = np.stack([self.apart(other, outcome) for other in (outcome, *others)]).std(axis=0) / self.spread
         return np.asarray(np.clip(np.nan_to_num(apart, nan=1.0).max(axis=1), 0.0, 1.0))
 
     def _beyond(self, ahead: Floats) -> Floats:
-        """What a step beyond the data costs, or is worth to a plan that explores."""
+        """The charge for a step beyond the data and, in a plan that explores, the bonus for a new state."""
         low, high = self.edge.box.T
         charged, rows = np.zeros(len(ahead)), np.flatnonzero(~((ahead >= low) & (ahead <= high)).all(axis=1))
         if len(rows) > 0:
@@ -193,19 +193,20 @@ class Simulation:
         return charged if self.novelty == 0.0 else charged + self.novelty * self._new(ahead)
 
     def _new(self, states: Floats) -> Floats:
-        """How new states are: 0 where they are as near to a visited one as those are to each other, then rising with
-        the distance up to `NEWEST`, so that there is always a way to more."""
+        """The novelty of states: 0 if they are as near to a chosen place as all visited states are, then rising with
+        the distance up to `NEWEST`, so that a search has a slope to follow."""
         places, radius = self._visited
         return np.clip(self._distances(states, places) / radius - 1.0, 0.0, NEWEST)
 
     def _distances(self, states: Floats, places: Floats) -> Floats:
-        """From each state to the nearest place, in spreads of the data."""
+        """The distance from each state to the nearest place, in standard deviations of the data."""
         periods = period_rows(self.model.transitions.periodic, states.shape[1])
         return _core.nearest_distances(np.ascontiguousarray(states), places, self.spread, periods)
 
     @cached_property
     def _visited(self) -> tuple[Floats, float]:
-        """Visited states that lie far from each other, and how far any other visited state is from them at most."""
+        """Places, which are visited states far from each other, and the largest distance of a visited state from the
+        nearest place."""
         data = self.model.transitions
         states = np.concatenate([data.states, data.next_states[~data.terminals]])
         number = max(1, min(PLACES, len(data) // 2))
@@ -214,7 +215,7 @@ class Simulation:
         return places, max(float(self._distances(states, places).max()), 1e-9)
 
     def apart(self, a: Floats, b: Floats) -> Floats:
-        """a - b, the short way round for angles."""
+        """a - b; for angles, the shorter way round the circle."""
         difference = a - b
         for d, (low, high) in self.model.transitions.periodic.items():
             turn = high - low
@@ -224,7 +225,7 @@ class Simulation:
     def follow(
         self, starts: Floats, actions: Floats, feedback: Floats | None = None, reference: Floats | None = None
     ) -> Followed:
-        """What sequences of actions lead to; with feedback on the distance of states from those of a reference."""
+        """Simulates sequences of actions, with optional feedback on the difference between states and a reference."""
         begin, given = np.ascontiguousarray(starts), np.ascontiguousarray(actions)
         gains = None if feedback is None else np.ascontiguousarray(feedback)
         places = None if reference is None else np.ascontiguousarray(reference)
@@ -232,7 +233,7 @@ class Simulation:
         return self._followed(*made)
 
     def followed(self, policy: Policy, starts: Floats, n_steps: int) -> Floats:
-        """The actions (rows, steps, dimensions) of a policy without noise."""
+        """The actions (rows, steps, dimensions) that a policy takes without noise."""
         here, actions = np.ascontiguousarray(starts), []
         for _ in range(n_steps):
             actions.append(np.clip(policy.native.act_batch(here), *self.action_box.T))
@@ -243,7 +244,7 @@ class Simulation:
     def play(
         self, policy: Policy, starts: Floats, n_steps: int, rng: np.random.Generator, noise: float = 0.0
     ) -> Followed:
-        """Plays a policy with the noise that was observed, and with noise on its actions as a part of their range."""
+        """Plays a policy with the observed noise, and with `noise` on its actions, as a share of their range."""
         n, (low, high) = len(starts), self.action_box.T
         added, n_rows = None, len(self.model.residuals)
         if noise == 0.0:
@@ -258,7 +259,7 @@ class Simulation:
         return self._followed(*played)
 
     def _followed(self, states: Floats, actions: Floats, rewards: Floats, chance: Floats, paid: Floats) -> Followed:
-        """What paths earn: all their steps side by side."""
+        """The values of simulated paths; all steps are evaluated at once."""
         n, n_steps, m = actions.shape
         here = np.ascontiguousarray(states[:, :-1].reshape(n * n_steps, -1))
         ahead, taken = states[:, 1:].reshape(n * n_steps, -1), np.ascontiguousarray(actions.reshape(n * n_steps, m))
@@ -277,13 +278,13 @@ class Simulation:
         return np.ascontiguousarray(np.stack(self._reach, axis=1))
 
     def worth(self, rewards: Floats) -> Floats:
-        """The discounted sums of rows of rewards; what is not finite is worth nothing at all."""
+        """The discounted sums of rows of rewards; minus infinity for a sum that is not finite."""
         sums = rewards @ self.discount ** np.arange(rewards.shape[-1])
         return np.asarray(np.where(np.isfinite(sums), sums, -np.inf))
 
 
 def _moved(states: Floats, actions: Floats, moves: Floats) -> tuple[Floats, Floats]:
-    """States and actions of points near rows (s, a): all rows after the first move, then after the next one."""
+    """States and actions of points near rows (s, a): all rows with the first move added, then with the next one."""
     d = states.shape[1]
     points = (np.concatenate([states, actions], axis=1)[None] + moves[:, None]).reshape(-1, moves.shape[1])
     return np.ascontiguousarray(points[:, :d]), np.ascontiguousarray(points[:, d:])

@@ -1,13 +1,13 @@
-"""Sequences of actions that earn much in a simulation: the cross-entropy method, then the slopes of the model.
+"""Action sequences with a high return in a simulation: the cross-entropy method, then improvement by model gradients.
 
-`search_sequence` looks everywhere: it draws sequences whose actions are held for several steps, keeps the best tenth,
-and draws around them. `Trajectories.improve` climbs from there (iterative linear-quadratic regulator; Li and Todorov,
+`search_sequence` searches globally: it draws sequences whose actions are held for several steps, keeps the best tenth,
+and draws around them. `Trajectories.improve` continues locally (iterative linear-quadratic regulator; Li and Todorov,
 2004): the model and the reward are expanded around each trajectory by finite differences, the Riccati recursion gives
 a change of every action and its feedback on the state,
 
     a_t = u_t + alpha k_t + K_t (s_t - x_t),
 
-and the step alpha that earns most is taken. Many trajectories are improved side by side.
+and the step alpha with the highest return is taken. Many trajectories are improved at once.
 """
 
 from __future__ import annotations
@@ -24,26 +24,27 @@ from policyforest.learning.improvement.simulation import Simulation
 from policyforest.policy.policy import Policy
 
 SEQUENCES, ELITE, HELD = 240, 0.1, (1, 3, 8, 20)
-# Trajectories grow from this part of their length by that part at a time: of an unstable system whole sequences end in
-# a bad optimum (cart-pole: worth 25 to 28 when improved at once, 28.9 when grown).
+# Trajectories begin at the first share of their length and grow by the second: for an unstable system, improving whole
+# sequences at once ends in a bad optimum (cart-pole: a value of 25 to 28 when improved at once, 28.9 when grown).
 GROWN_FROM, GROWN_BY = 1 / 3, 1 / 9
-# Differences for slopes, as parts of a dimension's spread and of the action's range.
+# Finite differences, as a share of a state dimension's standard deviation or of an action's range.
 DIFFERENCE = 0.02
-# Where most of an expansion are pairs of dimensions, the curvature of the rewards is computed once for so many rounds.
+# If most points of an expansion are pairs of dimensions, the curvature of the rewards is computed once in this many
+# rounds.
 CURVATURE = 2
-# So many steps are expanded at once: the points near them stay in the processor's cache.
+# This many steps are expanded at once: the points near them stay in the processor's cache.
 AT_ONCE = 256
 LARGE_STEPS, SMALL_STEPS = np.array([1.0, 0.5]), np.array([0.2, 0.06])
 EASIER, HARDER, FIRST_DAMPING, MOST_DAMPING = 1 / 3, 5.0, 1e-2, 1e6
 FLATTEST = 1e-8
-# Improvement ends when the best step gains less than this part of a trajectory's worth.
+# Improvement ends when the best step gains less than this share of a trajectory's value.
 SETTLED = 1e-4
 
 
 def search_sequence(
     simulation: Simulation, start: Floats, n_steps: int, n_rounds: int, rng: np.random.Generator
 ) -> tuple[Floats, float]:
-    """The best sequence of actions (steps, dimensions) that was found from a state, and its worth."""
+    """Returns the best sequence of actions (steps, dimensions) found from a state, and its value."""
     low, high = simulation.action_box.T
     middle, half = (low + high) / 2, (high - low) / 2
     mean, spread = np.zeros((n_steps, len(low))), np.full((n_steps, len(low)), 0.8)
@@ -72,7 +73,7 @@ def _held(rng: np.random.Generator, n: int, n_steps: int, m: int, hold: int) -> 
 
 @dataclass
 class Trajectories:
-    """Sequences of actions, the states that they pass, their feedback and what they are worth; one row each."""
+    """Sequences of actions, the states that they visit, their feedback and their values; one row per trajectory."""
 
     states: Floats
     actions: Floats
@@ -82,7 +83,7 @@ class Trajectories:
 
     @classmethod
     def of(cls, simulation: Simulation, starts: Floats, actions: Floats) -> Trajectories:
-        """The trajectories of sequences, without feedback yet."""
+        """The trajectories of given sequences, with zero feedback."""
         made = simulation.follow(starts, actions)
         return cls(made.states, made.actions, np.zeros((*actions.shape, starts.shape[1])), made.worth)
 
@@ -90,8 +91,8 @@ class Trajectories:
     def grown(
         cls, simulation: Simulation, starts: Floats, actions: Floats, n_steps: int, rounds: tuple[int, int]
     ) -> Trajectories:
-        """Trajectories of `n_steps` that begin with sequences of actions, improved while they grow; `rounds` of
-        improvement at each length, and at the last."""
+        """Trajectories of `n_steps` that begin with the given actions and are improved while they grow: `rounds` of
+        improvement at each shorter length, and at the full length."""
         by, rest = max(1, round(GROWN_BY * n_steps)), np.zeros((len(starts), n_steps, actions.shape[2]))
         rest = rest + np.clip(0.0, *simulation.action_box.T)
         made = cls.of(simulation, starts, actions[:, :n_steps])
@@ -109,12 +110,12 @@ class Trajectories:
         return cls(*(np.concatenate(column) for column in columns))
 
     def worth_in(self, simulations: Sequence[Simulation]) -> Floats:
-        """What they are worth in other members of the ensemble, in the mean, if their feedback keeps to them."""
+        """The mean value of each trajectory over several members of the ensemble, where its feedback is applied."""
         made = [each.follow(self.states[:, 0], self.actions, self.feedback, self.states).worth for each in simulations]
         return np.asarray(np.mean(made, axis=0))
 
     def learn_from(self, simulation: Simulation, policy: Policy, n_rounds: int) -> None:
-        """Replaces those that a policy does better than, from the same starts, by what it does there, improved."""
+        """Where a policy earns more from the same start, replaces a trajectory by the policy's own, improved."""
         starts = self.states[:, 0]
         done = Trajectories.of(simulation, starts, simulation.followed(policy, starts, self.actions.shape[1]))
         rows = np.flatnonzero(done.worth > self.worth + SETTLED * np.abs(self.worth))
@@ -127,7 +128,7 @@ class Trajectories:
         )  # fmt: skip
 
     def improve(self, simulation: Simulation, n_rounds: int) -> None:
-        """Climbs until nothing is gained."""
+        """Improves the trajectories for at most `n_rounds`, or until the gains are too small."""
         damping, curvature = np.full(len(self.states), FIRST_DAMPING), None
         for number in range(n_rounds):
             old = curvature is not None
@@ -144,7 +145,7 @@ class Trajectories:
                 break
 
     def _forward(self, simulation: Simulation, change: Floats) -> Floats:
-        """Takes for each trajectory the step that earns most; returns what it gains, 0 where none does."""
+        """Takes the best step for each trajectory; returns its gain, 0 if no step gains anything."""
         gained = np.zeros(len(self.states))
         for steps in (LARGE_STEPS, SMALL_STEPS):
             rows = np.flatnonzero(gained == 0.0)  # small steps only where large ones gain nothing
@@ -168,8 +169,8 @@ class Trajectories:
     def _backward(
         self, simulation: Simulation, damping: Floats, known: Floats | None
     ) -> tuple[Floats, Floats, Floats | None]:
-        """The changes of the actions and their feedback, from the last step to the first; and the curvature of the
-        rewards, if it is good for the next rounds, too, where it is `known`."""
+        """Computes the changes of the actions and their feedback, from the last step to the first. Also returns the
+        curvature of the rewards if the next rounds may reuse it (as `known`), else None."""
         n, n_steps, m = self.actions.shape
         d = self.states.shape[2]
         low, high = simulation.action_box.T
@@ -187,14 +188,14 @@ class Trajectories:
 
 
 def _many(width: int) -> bool:
-    """Whether pairs of dimensions are most of the points that an expansion needs."""
+    """Whether most of the points that an expansion needs are pairs of dimensions."""
     return width * (width - 1) // 2 > 2 * width
 
 
 def _expanded_in_parts(
     simulation: Simulation, states: Floats, actions: Floats, size: Floats, known: Floats | None
 ) -> tuple[Floats, Floats, Floats]:
-    """`_expanded` of `AT_ONCE` rows at a time."""
+    """`_expanded`, for `AT_ONCE` rows at a time."""
     parts = [
         _expanded(
             simulation, states[i : i + AT_ONCE], actions[i : i + AT_ONCE], size,
@@ -209,12 +210,12 @@ def _expanded_in_parts(
 def _expanded(
     simulation: Simulation, states: Floats, actions: Floats, size: Floats, known: Floats | None = None
 ) -> tuple[Floats, Floats, Floats]:
-    """Slopes of the next state in (s, a), and gradient and second differences of the reward, over differences of a size
-    for each dimension. Second differences that are `known` are not computed again."""
+    """Slopes of the next state in (s, a), and gradient and second differences of the reward, by finite differences of
+    `size` in each dimension. If the second differences are `known`, they are not computed again."""
     w, one = len(size), np.diag(size)
     pairs = [(i, j) for i in range(w) for j in range(i)]
     moves = np.concatenate([np.zeros((1, w)), one, -one])
-    if simulation.rewards_states_alone or _many(w):  # steps of pairs are not followed
+    if simulation.rewards_states_alone or _many(w):  # steps from pairs of moves are not simulated
         near = simulation.around(states, actions, moves)
         ahead, rewards = near.ahead, near.rewards
         if known is None:
@@ -231,7 +232,8 @@ def _expanded(
 
 
 def _second_differences(rewards: Floats, pairs: Sequence[tuple[int, int]], w: int) -> Floats:
-    """Of rewards (points, rows): of the rows, of moves in each dimension up and down, and of pairs of moves."""
+    """Second differences of rewards (points, rows). The points are the rows themselves, moves up in each dimension,
+    moves down, and pairs of moves."""
     curvature = np.empty((rewards.shape[1], w, w))
     for i in range(w):
         curvature[:, i, i] = rewards[1 + i] - 2 * rewards[0] + rewards[1 + w + i]

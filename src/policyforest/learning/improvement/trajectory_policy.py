@@ -1,8 +1,8 @@
-"""From planned trajectories to a policy: what the trajectories do, and what their feedback would do near them.
+"""From planned trajectories to a policy: a forest learns their actions, and near them the actions of their feedback.
 
-The best sequence of actions from where episodes begin is searched for and improved by the slopes of the model. The
-forest is regressed on the states of the trajectories, on states near them with the actions of their feedback, and,
-as in DAgger (Ross et al., 2011), on trajectories from the states that the forest itself comes to.
+The best sequence of actions from the first state of an episode is searched for, and improved by the slopes of the
+model. The forest is regressed on the states of the trajectories, on states near them with the actions of their
+feedback and, as in DAgger (Ross et al., 2011), on trajectories from the states that the forest itself reaches.
 """
 
 from __future__ import annotations
@@ -20,32 +20,33 @@ from policyforest.learning.improvement.simulation import Simulation
 from policyforest.learning.improvement.trajectories import GROWN_FROM, Trajectories, search_sequence
 from policyforest.policy.policy import Policy
 
-# Rounds of the improvement of the first trajectory, and of those that start from it.
+# Rounds of improvement, while trajectories grow and at full length: of the first one, and of those that start from it.
 FIRST_ROUNDS, NEXT_ROUNDS = (6, 15), (4, 6)
-# Rounds of the searches of each length, where the model is quick, where it holds Gaussian processes, and where there is
-# an earlier plan to start from, too. Improvement makes more of a sequence than the search for it, and costs less: many
-# short searches find the best trajectory more often than few long ones. (Cart-pole, 8 models: five searches found it in
-# all of them, two of 8 rounds in 5.)
+# Rounds of each search for sequences of one length: if the model is quick; if it holds Gaussian processes; and if there
+# is also an earlier plan to start from. Improvement gains more than the search does, and costs less: many short
+# searches find the best trajectory more often than few long ones. (Cart-pole, 8 models: five searches found it in all
+# of them, two searches of 8 rounds in 5 of them.)
 SEARCHES, SLOW_SEARCHES, FEW_SEARCHES = (8, 8, 3, 3, 3, 3, 3, 3), (8, 3, 3, 3, 3), (8, 3, 3)
-# Trajectories from start states, and those that are added in each round: some of them from observed states.
+# The number of trajectories from start states, of those added in each round, and of those among them that begin in
+# observed states.
 STARTS, AGGREGATED, OBSERVED = 8, 20, 6
-# Episodes begin anywhere if their first states differ by more than this part of the data's spread.
+# Episodes count as beginning anywhere if their first states differ by more than this share of the data's spread.
 VARIED = 0.2
-# A policy that is worth as much as trajectories but for this part is as good, and nearly as good.
+# A policy counts as good, or as nearly as good, as the trajectories if its value is lower by at most this share.
 SAME, NEARLY = 0.01, 0.03
-# Where all episodes begin alike, an episode that is worth less than the others by this part has failed.
+# If all episodes begin alike, an episode whose value is below the median by more than this share has failed.
 FAILED = 0.05
-# Noise of the actions with which a policy is played to see where it comes to, as a part of their range.
+# Noise of the actions when a policy is played to find the states that it reaches, as a share of their range.
 NOISE = 0.05
-# Episodes that a policy is played in to see where it comes to, and those of them that are learned from.
+# The number of episodes that are played to find the states a policy reaches, and of the worst, which are learned from.
 PLAYED, WORST = 16, 4
 # Starts from which policies of several leaf sizes are compared.
 JUDGED = 24
-# The last steps of a plan have nothing to care for: their actions are not learned from.
+# The actions of the last steps of a plan are not learned from: they ignore everything after the plan.
 LAST = 12
-# States beside a trajectory lie so far from it, as a part of the data's spread; so many for each of its states.
+# The distance of states near a trajectory from it, as a share of the data's spread, and how many there are per state.
 BESIDE, COPIES = 0.05, 3
-# Feedback may ask for actions this part of their range beyond it: a linear leaf is steeper for it, and policies clip.
+# Feedback may exceed the range of actions by this share of it: linear leaves become steeper, and policies clip.
 BEYOND = 1.0
 LEAF_SHARES = (0.03, 0.01, 0.004)
 TREES = 12
@@ -53,38 +54,38 @@ TREES = 12
 
 @dataclass(frozen=True)
 class TrajectoryPlan:
-    """A policy, what it was learned from, and what it is worth in the simulation where episodes begin."""
+    """A policy, the sequence that it comes from, and values in the simulation from the first states of episodes."""
 
     policy: Policy
     promised: float
-    """What the planned trajectories are worth"""
+    """The mean value of the planned trajectories"""
     worth: float
-    """What the policy is worth, over twice as many steps"""
+    """The value of the policy, over twice as many steps"""
     kept: bool
-    """Whether the policy does what the trajectories promise"""
+    """Whether the policy is nearly as good as the trajectories"""
     sequence: Floats | None
     """The actions of the best trajectory, for the next plan to start from; None for plans without trajectories"""
 
 
 class Effort(NamedTuple):
-    """How much is done for a plan: how often trajectories are added from the states that the policy comes to, and the
-    part of what the trajectories promise that the policy may miss to be good enough."""
+    """The effort of a plan: how often trajectories are added from states that the policy reaches, and the share of the
+    trajectories' value by which a policy that is good enough may fall short."""
 
     rounds: int = 3
     missed: float = SAME
 
 
 USUAL, NOVEL, FINAL = Effort(), Effort(1), Effort(6)
-"""For the next episode, for an episode that looks for what is new, and for a policy that is relied on"""
+"""For the next episode, for an episode that seeks novelty, and for a policy that is relied on"""
 
 
 class _Fitted(NamedTuple):
     policy: Policy
     worth: float
     share: float
-    """Of the states that a leaf has at least"""
+    """The smallest leaf, as a share of the states"""
     visited: Floats
-    """States that the policy comes to"""
+    """States that the policy reaches"""
 
 
 def trajectory_policy(
@@ -97,9 +98,9 @@ def trajectory_policy(
     incumbent: Policy | None = None,
     others: Sequence[Simulation] = (),
 ) -> TrajectoryPlan:
-    """Plans from rows of start states; `earlier` is the sequence of an earlier plan. An `incumbent` that does what the
-    trajectories promise stays. What was planned is compared in `others`, too: a single member has errors that plans
-    exploit."""
+    """Plans from rows of start states. `earlier` is the sequence of an earlier plan; an `incumbent` that is as good as
+    the trajectories is kept. Candidates are also compared in `others`, because plans exploit the errors of a single
+    member."""
     return _TrajectoryPlanning(simulation, starts, n_steps, seed, others).run(earlier, effort, incumbent)
 
 
@@ -114,7 +115,7 @@ class _TrajectoryPlanning:
         self.data = simulation.model.transitions
         self.quick = not simulation.model.has_kernels
         self.rng = np.random.default_rng([seed, 51])
-        # Where episodes begin anywhere, the few beginnings that were seen stand for all states that were.
+        # If episodes begin anywhere, too few beginnings were seen: all observed states serve as start states, too.
         around = simulation.apart(starts, starts[:1])  # angles on both sides of a turn are near each other
         self.varied = varied = bool((around.std(axis=0) > VARIED * simulation.spread).any())
         seen = self.data.states[self.rng.integers(len(self.data), size=max(len(starts), STARTS))]
@@ -144,8 +145,9 @@ class _TrajectoryPlanning:
         return TrajectoryPlan(top.policy, float(more.worth.mean()), top.worth, kept, best.actions[0])
 
     def _is_done(self, policy: Policy, more: Trajectories, after: Trajectories, but: float) -> bool:
-        """Whether nothing is left to learn from the model: a policy does what trajectories promise where episodes begin
-        and where they lead to, which episodes may be too short to show, and fails from no start."""
+        """Whether nothing is left to learn from the model: a policy is as good as trajectories from the start states,
+        nearly as good as those from where they lead (which episodes may be too short to show), and fails from no
+        start."""
         if self.varied or not (self._does(policy, more, but) and self._does(policy, after, NEARLY)):
             return False
         played = [each.play(policy, self.starts, 2 * self.n_steps, self._noise()).worth for each in self.members]
@@ -153,7 +155,7 @@ class _TrajectoryPlanning:
         return float(np.min(played)) >= usual - FAILED * abs(usual)
 
     def _does(self, policy: Policy, promise: Trajectories, but: float) -> bool:
-        """Whether a policy is worth as much as planned trajectories from the same starts, but for a part."""
+        """Whether a policy's value is at most the share `but` below that of trajectories from the same starts."""
         played = self.simulation.play(policy, promise.states[:, 0], self.n_steps, self._noise())
         promised = float(promise.worth.mean())
         return float(played.worth.mean()) >= promised - but * abs(promised)
@@ -162,7 +164,7 @@ class _TrajectoryPlanning:
         return np.random.default_rng([self.seed, 52])
 
     def _first(self, earlier: Floats | None, incumbent: Policy | None) -> Trajectories:
-        """The best trajectory from the middle of the start states."""
+        """The best trajectory from the start state nearest to their mean."""
         around = self.simulation.apart(self.starts, self.starts[:1])
         start = self.starts[int(((around - around.mean(axis=0)) ** 2).sum(axis=1).argmin())]
         tried = [self._searched(start, n_steps, earlier) for n_steps in self.lengths]
@@ -173,8 +175,8 @@ class _TrajectoryPlanning:
         return best
 
     def _searched(self, start: Floats, n_steps: int, earlier: Floats | None) -> Trajectories:
-        """Trajectories that begin with the best sequences of some length: short ones grow well where a system is
-        unstable, long ones find detours."""
+        """Trajectories that begin with the best sequences of one length: short ones grow well if a system is unstable,
+        long ones find detours."""
         searches = SEARCHES if self.quick else SLOW_SEARCHES if earlier is None else FEW_SEARCHES
         found = [search_sequence(self.simulation, start, n_steps, n_rounds, self.rng)[0] for n_rounds in searches]
         if earlier is not None:
@@ -183,8 +185,8 @@ class _TrajectoryPlanning:
         return Trajectories.grown(self.simulation, starts, np.stack(found), self.n_steps, FIRST_ROUNDS)
 
     def _after(self, best: Trajectories) -> tuple[Floats, Floats]:
-        """States around where the best trajectory comes to, where a policy spends most of its time, and its last
-        action."""
+        """States near the end of the best trajectory, where a policy spends most of its time, and actions of zero to
+        begin with."""
         reached = best.states[0, self.n_steps - LAST + self.rng.integers(LAST // 2, size=AGGREGATED)]
         reached = self._wrapped(reached + 2 * self._beside(reached.shape))
         return reached, np.zeros((AGGREGATED, self.n_first, best.actions.shape[2]))
@@ -193,7 +195,7 @@ class _TrajectoryPlanning:
         return Trajectories.grown(self.simulation, starts, actions[:, : self.n_first], self.n_steps, NEXT_ROUNDS)
 
     def _learn_from(self, policy: Policy) -> None:
-        """Improves the trajectories by what a policy does better."""
+        """Improves the trajectories from which a policy earns more."""
         for made in self.made:
             made.learn_from(self.simulation, policy, NEXT_ROUNDS[1])
 
@@ -220,7 +222,8 @@ class _TrajectoryPlanning:
         return states
 
     def _aggregate(self, more: Trajectories, visited: Floats) -> None:
-        """Adds trajectories from states that the policy comes to, each starting like the nearest planned one."""
+        """Adds trajectories from states that were observed or that the policy reaches; each begins with the actions of
+        the nearest planned state."""
         chosen = visited[self.rng.integers(len(visited), size=AGGREGATED)]
         n = self.n_observed
         chosen[:n] = self.data.states[self.rng.integers(len(self.data), size=n)]
@@ -234,7 +237,7 @@ class _TrajectoryPlanning:
         self.made.append(self._from(self._wrapped(chosen), np.stack(sequences)))
 
     def _fitted(self, shares: tuple[float, ...]) -> _Fitted:
-        """The policy of the best leaf size among shares of the states."""
+        """The policy with the best leaf size among the given shares of the states."""
         states, actions = self._samples()
         tried = [(share, self._regressed(states, actions, share)) for share in shares]
         worth = [self._worth(policy) for _, policy in tried]
@@ -243,13 +246,13 @@ class _TrajectoryPlanning:
         return _Fitted(policy, worth[best], share, self._visited(policy))
 
     def _worth(self, policy: Policy) -> float:
-        """What a policy is worth in the members, over twice as many steps."""
+        """The mean value of a policy over the members, over twice as many steps."""
         played = [each.play(policy, self.judged, 2 * self.n_steps, self._noise()).worth for each in self.members]
         return float(np.mean(played))
 
     def _visited(self, policy: Policy) -> Floats:
-        """States that a policy comes to. Where all episodes begin alike, those of the episodes that earn least, which
-        show where it fails."""
+        """States that a policy reaches. If all episodes begin alike, only those of the episodes with the lowest value,
+        which show where it fails."""
         number = WORST if self.varied else PLAYED
         played = [
             each.play(policy, self._some_starts(number), 2 * self.n_steps, self.rng, NOISE)
@@ -279,7 +282,7 @@ class _TrajectoryPlanning:
 
 
 def _fitting(sequence: Floats, n_steps: int) -> Floats:
-    """A sequence of the wanted length: cut, or its last action repeated."""
+    """The sequence at the given length: cut, or extended by its last action."""
     missing = n_steps - len(sequence)
     return sequence[:n_steps] if missing <= 0 else np.concatenate([sequence, np.repeat(sequence[-1:], missing, axis=0)])
 
