@@ -1,4 +1,4 @@
-"""docs/scaling.md from the measurements in docs/results/scaling.jsonl: its tables, its plot, and the prediction."""
+"""Writes the tables, the plot and the prediction of docs/scaling.md, from docs/results/scaling.jsonl."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from run import GROWTH, ROOT, STRONG, WEAK, Measurement, stored
 PAGE, PLOT = ROOT / "docs" / "scaling.md", ROOT / "docs" / "images" / "scaling.png"
 BEGIN, END = "<!-- scaling: made by benchmarks/scaling/page.py -->\n", "<!-- end of scaling -->\n"
 TREES, INPUTS, STATES = 25, 3, 2
-# The cluster that is predicted: nodes, and bytes per second between them.
+# The cluster of the prediction: nodes, cores per node, bytes per second between nodes, and samples.
 NODES, CORES, NETWORK, SAMPLES = 100, 16, 1.25e9, 1_000_000_000
 
 Result = dict[str, Any]
 
 
 def read(measurements: Iterable[Measurement]) -> dict[Measurement, Result]:
-    """What has been measured of them."""
+    """The stored results of these measurements."""
     done = stored()
     return {m: done[m.key] for m in measurements if m.key in done}
 
@@ -28,14 +28,14 @@ def n_log_n(n: float) -> float:
 
 
 def ratio_to_n_log_n(result: Result, base: Result) -> float:
-    """How many times longer it takes than N log N says, from the base on."""
+    """The time divided by the time that N log N predicts from the base."""
     expected = base["seconds"] * n_log_n(result["samples"]) / n_log_n(base["samples"])
     return float(result["seconds"] / expected)
 
 
 def growth_table(found: dict[Measurement, Result]) -> list[str]:
     base = found.get(Measurement(100_000))
-    rows = ["| samples | one iteration | growth of trees | against N log N from 100,000 | peak memory | leaves |"]
+    rows = ["| samples | one iteration | growth of trees | relative to N log N from 100,000 | peak memory | leaves |"]
     rows.append("|---:|---:|---:|---:|---:|---:|")
     for result in found.values():
         ratio = f"{ratio_to_n_log_n(result, base):.2f}×" if base else ""
@@ -47,7 +47,7 @@ def growth_table(found: dict[Measurement, Result]) -> list[str]:
 
 
 def workers_table(found: dict[Measurement, Result]) -> list[str]:
-    rows = ["| samples | executor | workers | one iteration | shared per iteration | the bits of one machine |"]
+    rows = ["| samples | executor | workers | one iteration | shared per iteration | same bits as threads |"]
     rows.append("|---:|---|---:|---:|---:|---|")
     digests = {result["samples"]: result["digest"] for m, result in found.items() if m.executor == "threads"}
     for m, result in found.items():
@@ -69,16 +69,16 @@ def required_table(found: dict[Measurement, Result]) -> list[str]:
     peak = f", peak {found[largest]['peak_bytes'] / 1e9:.2f} GB (at most 4)" if largest in found else ""
     rows = ["| what | required | measured |", "|---|---|---|"]
     speedup = compare(Measurement(100_000, workers=1), Measurement(100_000), times)
-    rows.append(f"| 2 threads against 1, one Q iteration, 100,000 samples | at least 1.7× faster | {speedup} |")
+    rows.append(f"| 2 threads compared with 1, one Q iteration, 100,000 samples | at least 1.7× faster | {speedup} |")
     slower = compare(Measurement(n, "ray", 2), Measurement(n), times)
-    rows.append(f"| Ray with 2 workers against 2 threads, 1,000,000 samples | at most 1.3× slower | {slower} |")
+    rows.append(f"| Ray with 2 workers compared with 2 threads, 1,000,000 samples | at most 1.3× slower | {slower} |")
     grown = compare(largest, base, ratio_to_n_log_n)
-    rows.append(f"| 10,000,000 samples against N log N from 100,000 | at most 1.5× | {grown}{peak} |")
+    rows.append(f"| 10,000,000 samples, relative to N log N from 100,000 | at most 1.5× | {grown}{peak} |")
     return rows
 
 
 def prediction(base: Result) -> list[str]:
-    """From one measurement to a billion samples on a hundred nodes."""
+    """Predicts an iteration with a billion samples on a hundred nodes from one measurement."""
     n, factor = SAMPLES, n_log_n(SAMPLES) / n_log_n(base["samples"])
     core_growth = base["growth_seconds"] * base["workers"] / TREES * factor
     core_values = (base["seconds"] - base["growth_seconds"]) * base["workers"] * factor
@@ -88,12 +88,15 @@ def prediction(base: Result) -> list[str]:
     moved = (targets + forest) / NETWORK
     store = 8 * n * (INPUTS + 1 + STATES) + forest
     buffers = 2 * 8 * n * (INPUTS + 1)
-    rows = ["| part of an iteration | seconds | what it takes |", "|---|---:|---|"]
-    rows.append(f"| one tree, on one core of {TREES} of the {NODES} nodes | {growth:,.0f} | the other cores wait |")
-    rows.append(f"| maxima, on {NODES * CORES:,} cores | {values:,.0f} | blocks of states |")
+    rows = ["| part of an iteration | seconds | assumption |", "|---|---:|---|"]
     rows.append(
-        f"| targets ({targets / 1e9:.0f} GB) and forest ({forest / 1e9:.0f} GB) to every node, and back "
-        f"| {2 * moved:,.0f} | {NETWORK * 8 / 1e9:.0f} Gbit/s, node to node |"
+        f"| one tree on one core of each of {TREES} nodes, out of {NODES} nodes "
+        f"| {growth:,.0f} | the other cores are idle |"
+    )
+    rows.append(f"| maxima on {NODES * CORES:,} cores | {values:,.0f} | blocks of states |")
+    rows.append(
+        f"| targets ({targets / 1e9:.0f} GB) and forest ({forest / 1e9:.0f} GB), sent to all nodes and back "
+        f"| {2 * moved:,.0f} | {NETWORK * 8 / 1e9:.0f} Gbit/s between nodes |"
     )
     rows.append(f"| **an iteration** | **{growth + values + 2 * moved:,.0f}** | |")
     rows += [
@@ -129,7 +132,8 @@ def main() -> None:
     parts = [required_table(everything), growth_table(grown), workers_table(workers)]
     if grown:
         plot(grown)
-        parts[2:2] = [["![Seconds of an iteration over samples, both logarithmic](images/scaling.png)"]]
+        picture = "![Seconds per iteration against the number of samples, both axes logarithmic](images/scaling.png)"
+        parts[2:2] = [[picture]]
         parts.append(prediction(list(grown.values())[-1]))
     headings = [
         "## What is required",
@@ -141,7 +145,7 @@ def main() -> None:
     made = "\n".join("\n".join([*([h, ""] if h else []), *part, ""]) for h, part in zip(headings, parts, strict=False))
     text = PAGE.read_text()
     if text.count(BEGIN) != 1 or text.count(END) != 1:
-        raise ValueError(f"{PAGE.name}: must have the marks {BEGIN!r} and {END!r} once each")
+        raise ValueError(f"{PAGE.name}: must contain each of the marks {BEGIN!r} and {END!r} once")
     before, _, rest = text.partition(BEGIN)
     PAGE.write_text(before + BEGIN + "\n" + made + "\n" + END + rest.partition(END)[2])
 

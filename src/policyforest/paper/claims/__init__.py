@@ -8,5 +8,5 @@ CLAIMS = (*return_claims.CLAIMS, *car_claims.CLAIMS, *time_claims.CLAIMS, *onlin
 
 
 def verdicts(cells: Cells) -> list[Verdict]:
-    """One for each claim, in the paper's order."""
+    """One verdict per claim, in the order of the paper."""
     return [judge(claim, cells) for claim in CLAIMS]

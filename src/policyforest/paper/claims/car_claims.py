@@ -12,7 +12,7 @@ from policyforest.paper.verdicts import Claim, Finding, Ruling, p_text
 
 CAR = "car-on-the-hill"
 MARGIN = 1.0
-"""Steps within which two methods are the same"""
+"""Two methods count as equal if they differ by less than this number of steps"""
 SHARE, LONG, LONGEST = 0.95, 25, 33
 
 
@@ -22,7 +22,8 @@ def linear_survives_bang_bang(cells: Cells) -> Finding:
     low, high = bootstrap(linear - constant)
     evidence = (
         f"steps of FPF:PWL - steps of FPF:PWC: {np.mean(linear - constant):+.2f} [{low:.2f}, {high:.2f}] "
-        f"(95% bootstrap), margin {MARGIN:g} step; failed: {failed['fpf-pwl']} linear, {failed['fpf-pwc']} constant"
+        f"(95% bootstrap), margin {MARGIN:g} step; did not reach the top: {failed['fpf-pwl']} of FPF:PWL, "
+        f"{failed['fpf-pwc']} of FPF:PWC"
     )
     ruling: Ruling = "undecided"
     if high < MARGIN and failed["fpf-pwl"] <= failed["fpf-pwc"]:
@@ -41,7 +42,7 @@ def methods_do_not_differ(cells: Cells) -> Finding:
         widest, nearest, largest_p = max(widest, -low, high), max(nearest, low, -high), max(largest_p, p)
     ruling: Ruling = "confirmed" if widest < MARGIN else "refuted" if nearest > MARGIN else "undecided"
     evidence = f"steps of FPF - steps of FQI [95% bootstrap], margin {MARGIN:g} step; {'; '.join(told)}"
-    return Finding(ruling, evidence, largest_p, "Differences of less than a step can be significant, but are small.")
+    return Finding(ruling, evidence, largest_p, "A difference below one step can be significant, but it is small.")
 
 
 def car_in_25_steps(cells: Cells) -> Finding:
@@ -56,7 +57,7 @@ def car_in_25_steps(cells: Cells) -> Finding:
         most = max(most, float(reached.max(initial=0.0)))
     evidence = (
         f"share of policies that take at most {LONG} steps [95%, exact binomial]: {', '.join(told)}; "
-        f"longest {most:.0f} (paper: {LONGEST})"
+        f"largest number of steps: {most:.0f} (paper: {LONGEST})"
     )
     ruling: Ruling = "undecided"
     if all(low >= SHARE for low, _ in shares) and most <= LONGEST:
@@ -82,21 +83,22 @@ def _about_bas(reached: Floats, failed: int) -> str:
 CLAIMS = (
     Claim(
         "bang-bang",
-        "Even where the best policy is bang-bang, linear leaves do not hurt.",
+        "Even if the best policy is bang-bang, linear leaves do not hurt.",
         ("figure-car-on-the-hill",),
         (CAR,),
         linear_survives_bang_bang,
     ),
     Claim(
         "car-no-difference",
-        "On the Car on the Hill FPF and FQI do not differ in steps.",
+        "On the Car on the Hill, FPF and FQI do not differ in the number of steps.",
         ("figure-car-on-the-hill",),
         (CAR,),
         methods_do_not_differ,
     ),
     Claim(
         "car-steps",
-        "At least 95% of the policies of each method take at most 25 steps to the top of the hill, none more than 33.",
+        "At least 95% of the policies of each method take at most 25 steps to the top of the hill, and none takes more "
+        "than 33.",
         ("figure-car-on-the-hill",),
         (CAR,),
         car_in_25_steps,

@@ -14,10 +14,10 @@ from policyforest.paper.verdicts import MARGIN, Claim, Finding, Ruling
 MRE, BATCH = "pendulum-online-mre", "pendulum-6kg-paper"
 SWING_UP, OUR_FINAL, OURS = "swing-up-mre", "swing-up-mre-our-final", "swing-up-ours"
 WORST_SHARE, LARGE_SHARE = 0.10, 0.10
-"""Of the policies, and of the gap to the limit"""
+"""The share of the policies that is left out, and the share of the gap to the limit that is a great improvement"""
 PAPER_TRIALS = 10
-# Ten trials, the paper's number, decide neither claim, so we ran more, twice. The three looks at the results together
-# may be wrong with a probability of 5%.
+# Ten trials, as in the paper, decide neither claim, so we added trials twice. The probability of an error over all
+# three looks at the results is at most 5%.
 TRIALS = (PAPER_TRIALS, 30, 80)
 CONFIDENCE = 1.0 - 0.05 / len(TRIALS)
 PAPER_WORST = -51.0
@@ -32,17 +32,18 @@ def mre_equals_tuned_batch(cells: Cells) -> Finding:
         f"{online.mean() - batch.mean():+.1f} [{low:.1f}, {high:.1f}] ({100 * CONFIDENCE:.1f}% bootstrap over trials), "
         f"margin {margin:.1f}"
     )
-    beyond = "It is better than the batch, not equal to it. " if low > margin else ""
+    beyond = "MRE is better than the batch, not equal to it. " if low > margin else ""
     looks = _looks(online, lambda first: _comparable(*_difference(first, batch), margin))
-    note = f"{beyond}The paper: -171 online, -172 from a batch. Our training episodes end after 100 steps. {looks}"
+    paper = "The paper has -171 online and -172 from a batch. Our training episodes end after 100 steps."
+    note = f"{beyond}{paper} {looks}"
     return Finding(_comparable(low, high, margin), evidence, None, note)
 
 
 def _difference(online: Floats, batch: Floats) -> tuple[float, float]:
-    """The bootstrap interval of the difference of two means; trials and policies are drawn apart.
+    """The bootstrap interval of the difference of two means; trials and policies are drawn separately.
 
-    scipy draws all samples of the one before those of the other, from the same random numbers, so that the stored
-    interval would be another."""
+    scipy draws all samples of the first mean before those of the second, from the same random numbers. Its interval
+    would differ from the stored one."""
     generator = np.random.default_rng(0)
     draws = [
         generator.choice(online, len(online)).mean() - generator.choice(batch, len(batch)).mean()
@@ -72,17 +73,20 @@ def dropping_the_worst_helps(cells: Cells) -> Finding:
         f"mean of {len(pooled)} policies {pooled.mean():.1f}, without the worst tenth "
         f"{_without_worst(pooled).mean():.1f}: {100 * closed(trials):.0f}% of the gap to the limit "
         f"[{100 * low:.0f}%, {100 * high:.0f}%] ({100 * CONFIDENCE:.1f}% bootstrap "
-        f"over {len(trials)} trials); needed: {100 * LARGE_SHARE:.0f}%"
+        f"over {len(trials)} trials); required: {100 * LARGE_SHARE:.0f}%"
     )
     note = _looks(trials, lambda first: _helps(*bootstrap(first, closed, confidence=CONFIDENCE)))
     return Finding(_helps(low, high), evidence, None, note)
 
 
 def _looks(trials: Floats, rule: Callable[[Floats], Ruling]) -> str:
-    """The verdicts from the first trials alone, and the correction for having looked more than once."""
+    """The verdicts from the first trials alone, and the correction for looking at the results more than once."""
     earlier = ", ".join(f"the first {n}: {rule(trials[:n])}" for n in TRIALS[:-1] if n < len(trials))
     level = f"{100 * CONFIDENCE:.1f}%"
-    shared = f"We looked {len(TRIALS)} times, so each interval has {level} to keep the total error at 5%."
+    shared = (
+        f"We looked at the results {len(TRIALS)} times, so each interval has a confidence of {level}; the probability "
+        "of an error over all looks is then at most 5%."
+    )
     return f"Verdicts from fewer trials: {earlier}. {shared}" if earlier else shared
 
 
@@ -95,7 +99,7 @@ def _helps(low: float, high: float) -> Ruling:
 
 
 def no_policy_below_the_paper_s(cells: Cells) -> Finding:
-    """Trials are few, but a single policy that is far worse refutes it."""
+    """There are few trials, but a single policy that is far worse refutes the claim."""
     trials = np.array([row["returns"] for row in cells.rows(SWING_UP, "mean").values()])
     share = float(np.mean(trials < PAPER_WORST))
     low, high = bootstrap(trials, lambda rows: float(np.mean(rows < PAPER_WORST)))
@@ -105,11 +109,12 @@ def no_policy_below_the_paper_s(cells: Cells) -> Finding:
     )
     means = {study: cells.values(study, "mean").mean() for study in (OUR_FINAL, SWING_UP, OURS)}
     note = (
-        f"The main cause is MRE's samples: from them, our learner makes policies with a mean of {means[OUR_FINAL]:.0f} "
-        f"({OUR_FINAL}), and the paper's learner with {means[SWING_UP]:.0f}; from our explorer's samples, our learner "
-        f"reaches {means[OURS]:.0f}. The density ratio never reports a place as known, so optimism does not end; and "
-        "plans of 20 steps are as long as the swing-up itself. The original knownness does no better. One trial each "
-        "in MuJoCo, DART and Gazebo misses the paper's value by less (table-engines)."
+        "The main cause is MRE's samples. From these samples, the policies of our learner have a mean return of "
+        f"{means[OUR_FINAL]:.0f} ({OUR_FINAL}), and those of the paper's learner {means[SWING_UP]:.0f}. From the "
+        f"samples of our explorer, the policies of our learner have {means[OURS]:.0f}. The density ratio never reports "
+        "a place as known, so optimism does not end. Also, plans of 20 steps are only as long as the swing-up itself. "
+        "The original knownness is no better. The single trials in MuJoCo, DART and Gazebo miss the paper's value by "
+        "less (table-engines)."
     )
     return Finding("confirmed" if trials.min() >= PAPER_WORST else "refuted", evidence, None, note)
 
@@ -124,14 +129,14 @@ CLAIMS = (
     ),
     Claim(
         "drop-the-worst",
-        "Without the worst 10% of the policies the average return greatly improves.",
+        "Without the worst 10% of the policies, the average return greatly improves.",
         ("figure-online-pendulum",),
         (MRE, "limits"),
         dropping_the_worst_helps,
     ),
     Claim(
         "swing-up-policies",
-        "On the swing-up no policy learned by MRE is worse than -51.",
+        "On the swing-up, no policy learned by MRE has a return below -51.",
         ("figure-online-swing-up", "figure-swing-up-episodes", "figure-exploration"),
         (SWING_UP, OUR_FINAL, OURS),
         no_policy_below_the_paper_s,

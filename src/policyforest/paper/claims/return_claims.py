@@ -19,7 +19,7 @@ PENDULUM, PRINTED, INTEGRATOR = (
 )
 FORESTS = {"fpf-pwc": "FPF:PWC", "fpf-pwl": "FPF:PWL"}
 FEW = (50, 100)
-"""Training episodes of the Double Integrator that are "a small number" """
+"""The numbers of training episodes of the Double Integrator that count as "a small number" """
 Pairs = list[tuple[str, Floats, Floats]]
 
 
@@ -49,9 +49,10 @@ def forests_beat_q(cells: Cells) -> Finding:
     returns = cells.values(PENDULUM.paper_study(PENDULUM.whole), "fpf-pwl")
     low, high = bootstrap(returns)
     note = (
-        f"After 100 episodes FPF:PWL reaches {returns.mean():.0f} [{low:.0f}, {high:.0f}], median "
-        f"{np.median(returns):.0f}, worst {returns.min():.0f}; the paper has -172, worst -234. The settings of Q, "
-        "which the paper leaves out, are from its authors' configurations, and our arg max is exact."
+        f"After 100 episodes, FPF:PWL has a mean return of {returns.mean():.0f} [{low:.0f}, {high:.0f}], a median of "
+        f"{np.median(returns):.0f} and a worst return of {returns.min():.0f}; the paper has a mean of -172 and a worst "
+        "return of -234. The paper leaves out the settings of Q; ours are from its authors' configurations. Our arg "
+        "max is exact."
     )
     finding = better(_forests_against(cells, PENDULUM, "fqi"), "return of FPF - return of FQI")
     return _with_printed(noted(finding, note), _forests_against(cells, PRINTED, "fqi"))
@@ -59,8 +60,8 @@ def forests_beat_q(cells: Cells) -> Finding:
 
 def forests_beat_bas(cells: Cells) -> Finding:
     note = (
-        "The paper reads BAS off a graph of Pazis and Lagoudakis; ours is run on the same samples as FPF, with a basis "
-        "chosen by trial."
+        "The paper reads the results of BAS off a graph of Pazis and Lagoudakis. We run BAS on the same samples as "
+        "FPF, with a basis that was chosen by trial."
     )
     finding = better(_forests_against(cells, PENDULUM, "bas"), "return of FPF - return of BAS")
     return _with_printed(noted(finding, note), _forests_against(cells, PRINTED, "bas"))
@@ -71,7 +72,8 @@ def _with_printed(finding: Finding, pairs: Pairs) -> Finding:
     if not pairs:
         return finding
     there = better(pairs, "")
-    return noted(finding, f"On the pendulum as printed, 8 kg: {there.ruling}, largest {p_text(there.p or 0.0)}.")
+    largest = p_text(there.p or 0.0)
+    return noted(finding, f"On the pendulum as printed (8 kg), the claim is {there.ruling} (largest {largest}).")
 
 
 def linear_beats_constant(cells: Cells) -> Finding:
@@ -88,7 +90,7 @@ def linear_beats_constant(cells: Cells) -> Finding:
         for place, a, b in pairs_of(cells, curve, "fpf-pwl", "fpf-pwc")
         if not (np.mean(a - b) > 0 and wilcoxon(a - b) < LEVEL)
     ]
-    return noted(finding, f"Not shown for {'; '.join(elsewhere)}.") if elsewhere else finding
+    return noted(finding, f"The claim is not shown for {'; '.join(elsewhere)}.") if elsewhere else finding
 
 
 def linear_learns_quicker_than_bas(cells: Cells) -> Finding:
@@ -96,13 +98,13 @@ def linear_learns_quicker_than_bas(cells: Cells) -> Finding:
     many = better(pairs_of(cells, INTEGRATOR, "bas", "fpf-pwl", [INTEGRATOR.whole]), "")
     words = {
         "confirmed": "BAS is better",
-        "refuted": "they are equal or FPF:PWL is better",
-        "undecided": "no difference",
+        "refuted": "the two are equal, or FPF:PWL is better",
+        "undecided": "no difference is shown",
     }
     return noted(
         finding,
-        f"At {INTEGRATOR.whole} episodes, above which BAS is better in the paper: {words[many.ruling]} "
-        f"({p_text(many.p or 0.0)}).",
+        f"In the paper, BAS is better above {INTEGRATOR.whole} episodes. Here, at {INTEGRATOR.whole} episodes, "
+        f"{words[many.ruling]} ({p_text(many.p or 0.0)}).",
     )
 
 
