@@ -102,7 +102,7 @@ def test_a_few_rows_that_come_late_are_counted_where_history_counts_rows(tmp_pat
     found = read(log, time="time", history=2).description
     assert found.n_irregular == 4
     (warning,) = [w for w in found.warnings if w.code == "irregular"]
-    assert "4 rows do not follow the row before after 0.1 s" in str(warning)
+    assert "4 rows do not come 0.1 s after the row before" in str(warning)
     cut = read(log, time="time", history=2, max_gap=0.15).description  # as it advises
     assert (cut.n_irregular, cut.n_gaps) == (0, 4)
     assert cut.n_lost == 5  # one row at the beginning of each part
@@ -113,7 +113,7 @@ def test_a_few_rows_that_come_late_are_counted_where_history_counts_rows(tmp_pat
 def test_one_late_row_is_counted_in_the_singular(tmp_path):
     log = write_log(tmp_path / "log.csv", np.where(np.arange(120) == 7, 0.2, 0.1).cumsum())
     (warning,) = [w for w in read(log, time="time", history=2).description.warnings if w.code == "irregular"]
-    assert "1 row does not follow the row before after 0.1 s" in str(warning)
+    assert "1 row does not come 0.1 s after the row before" in str(warning)
 
 
 @pytest.mark.parametrize("steps", [

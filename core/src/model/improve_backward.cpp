@@ -14,7 +14,7 @@ constexpr std::size_t kQuick = 6;
 // Actions this near to a bound count as being at it.
 constexpr double kAtBound = 1e-9;
 
-// A derivative that overflowed is limited, and one that is NaN counts as 0.
+// A derivative that overflowed is limited, and NaN counts as 0.
 double finite(double x) { return std::isnan(x) ? 0.0 : std::clamp(x, -kLargest, kLargest); }
 
 // The backward pass of one trajectory: computes the quadratic value function of the state, from the last step back.

@@ -36,7 +36,7 @@ def real_array(name: str, value: ArrayLike, kinds: str = "fiub") -> Array:
 
 
 def _is_masked(value: Any) -> bool:
-    # Most arrays are not of a subclass, so numpy.ma, which `import numpy` does not load, is not needed for them.
+    # Most arrays are not of a subclass. For them numpy.ma is not needed, which `import numpy` does not load.
     return isinstance(value, np.ndarray) and type(value) is not np.ndarray and bool(np.ma.is_masked(value))
 
 
@@ -103,7 +103,7 @@ def real_number(
 
 
 def one_of(name: str, value: Any, allowed: tuple[str, ...], listed_by: str = "") -> str:
-    """`value`, which must be one of a few words, or of many that a command lists."""
+    """`value`, which must be one of a few words, or one of many words that a command lists."""
     if value not in allowed:
         near = suggestion(value, allowed)
         raise ValueError(f"{name}: is {value!r}{near}, must be one of {_shown(value, allowed, listed_by)}")

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from policyforest._support.arguments import Floats
 
 MAX_FEATURES = 2_000
-"""LSTDQ solves dense systems of (blocks * K)^2; a grid over many dimensions would take for ever."""
+"""LSTDQ solves dense systems of (blocks * K)^2 numbers, so a grid over many dimensions would take too long."""
 
 
 class Features(Protocol):
@@ -41,7 +41,7 @@ class Basis(Protocol):
 
 @dataclass(frozen=True)
 class PolynomialBasis:
-    """All monomials z_1^e_1 ... z_D^e_D with e_1 + ... + e_D <= degree, the constant among them."""
+    """All monomials z_1^e_1 ... z_D^e_D with e_1 + ... + e_D <= degree, including the constant."""
 
     degree: int = 2
 
@@ -127,7 +127,7 @@ class RadialGrid:
 
     @cached_property
     def _bumps(self) -> tuple[NDArray[np.int64], Floats, Floats, list[slice]]:
-        """All one-dimensional Gaussians in a row: their dimension, centre and width; and where a dimension's are."""
+        """All one-dimensional Gaussians in a row: their dimension, centre and width, and each dimension's slice."""
         counts = [len(axis) for axis in self.axes]
         ends = np.cumsum(counts).tolist()
         slices = [slice(end - count, end) for end, count in zip(ends, counts, strict=True) if count]

@@ -5,17 +5,18 @@ The action starts in the middle of its range and moves N = `resolution` times, b
     a_0 = (low + high) / 2,    a_i = a_(i-1) + e_i Delta_i,    e_i in {-1, +1},
     Delta_i = (high - low) 2^(N-1) / (2^N - 1) / 2^i,
 
-so that the 2^N outcomes a_N are evenly spaced from low to high. A policy with two choices over the state augmented with
-the current action, (s, a_i), decides each step. It acts in a problem of its own, in which one step of the environment
-is a path of N decisions. A sample (s, a, r, s') becomes the path that leads to a, rounded to the nearest outcome:
+so that the 2^N outcomes a_N are evenly spaced from low to high. Each step is decided by a policy with two choices. The
+inputs of this policy are the state and the current action, (s, a_i). It acts in a problem of its own, in which one step
+of the environment is a path of N decisions. A sample (s, a, r, s') becomes the path that leads to a, rounded to the
+nearest outcome:
 
     ((s, a_(i-1)), e_i, 0, (s, a_i))     with discount 1,        i = 1 .. N-1
     ((s, a_(N-1)), e_N, r, (s', a_0))    with discount gamma.
 
 Least-squares policy iteration learns the values of both choices, with a block of features of (s, a) for each. The moves
-within a step are certain, so there the Bellman residual is minimised (beta = 1 in `least_squares`) without bias. The
-plain fixed point does not discount its errors along a path: on the double integrator it ends in a cycle of policies
-that crash. The transitions of the environment may be random; `residual` is the beta of those samples.
+within a step are certain, so the Bellman residual of these samples is minimised (beta = 1 in `least_squares`) without
+bias. The plain fixed point does not discount its errors along a path: on the double integrator it ends in a cycle of
+policies that crash. The transitions of the environment may be random; `residual` is the beta of their samples.
 
 Several action dimensions are searched one after the other: N decisions for the first, then N for the second. Each
 dimension has two blocks of its own. While it is searched, the earlier ones have their final values, and the later ones
@@ -47,8 +48,8 @@ class BinaryActionSearch:
     Args:
         discount: gamma, in [0, 1).
         resolution: N, the decisions for each action dimension; it distinguishes 2^N actions.
-        basis: phi, laid over the sampled states and the action box; None for `default_basis`.
-        residual: beta of the environment's transitions, in [0, 1]: 0 for LSTDQ proper, 1 for the Bellman residual.
+        basis: phi, defined over the sampled states and the action box; None for `default_basis`.
+        residual: beta of the environment's transitions, in [0, 1]: 0 for plain LSTDQ, 1 for the Bellman residual.
         max_iterations: As in `LSPI`.
         ridge: As in `LSPI`.
     """
@@ -76,7 +77,7 @@ class BinaryActionSearch:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BinarySearchPolicy(LinearPolicy):
-    """Moves the action up where w_up . phi(s, a) > w_down . phi(s, a), else down; one block per direction."""
+    """Moves the action up if w_up . phi(s, a) > w_down . phi(s, a), otherwise down; one block per direction."""
 
     kind = "binary-action-search"
 

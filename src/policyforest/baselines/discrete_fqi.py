@@ -34,7 +34,8 @@ class DiscreteFQI:
     Args:
         discount: gamma, in [0, 1).
         horizon: H, the number of iterations.
-        n_actions: Evenly spaced values of each action dimension, bounds included (their product for several).
+        n_actions: Evenly spaced values of each action dimension, bounds included; for several dimensions, all
+            combinations of them.
         n_estimators: The number of trees of the Q forest.
         max_features: As in `grow_forest`, for the Q forest.
         min_samples_leaf: As in `grow_forest`, for the Q forest.

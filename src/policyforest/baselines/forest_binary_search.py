@@ -1,13 +1,13 @@
 """Binary Action Search on Fitted Q Iteration: forests in place of a linear basis (Pazis & Lagoudakis, 2009, use both).
 
-The decisions are those of `binary_action_search`. Decision j of the L = dA * N of a step has a forest over the state,
-the action so far and the choice. Since only the last decision of a path is paid and discounted, one iteration goes
-through the path backwards, with the values v_L = r + gamma max_e Q_1(s', a_0, e) (r where s' is terminal):
+The decisions are those of `binary_action_search`: L = dA * N in each step. Decision j has a forest over the state, the
+action so far and the choice. Only the last decision of a path has a reward and a discount. Therefore one iteration goes
+through the path backwards, with the values v_L = r + gamma max_e Q_1(s', a_0, e) (r if s' is terminal):
 
     Q_j is grown on inputs (s, a_(j-1), e_j) and targets v_j,    v_(j-1) = max_e Q_j(s, a_(j-1), e),    j = L .. 1.
 
-It is for values with jumps, as on the Car on the Hill, where no grid of smooth functions that LSPI can afford is fine
-enough.
+This method is for values with jumps, as on the Car on the Hill: every grid of smooth functions that LSPI can afford is
+too coarse there.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class ForestBinaryActionSearch:
 
 @dataclass(frozen=True, eq=False)
 class ForestBinarySearchPolicy(BatchPolicy):
-    """Moves the action up where decision j's forest has a higher value for up than for down, else down."""
+    """Moves the action up if decision j's forest has a higher value for up than for down, otherwise down."""
 
     kind = "forest-binary-action-search"
 

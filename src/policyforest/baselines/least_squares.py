@@ -1,22 +1,24 @@
 """Least-squares policy iteration (Lagoudakis & Parr, 2003) for any problem with finitely many choices.
 
 The value of choice b for an input x is linear, with a block of weights for each choice: Q(x, b) = w_b . phi(x).
-For a policy pi, each sample (x, b, r, x') with discount g asks that r - delta . w be small, where
+For a policy pi, each sample (x, b, r, x') with discount g requires that r - delta . w is small, with
 
     delta = [phi(x) in block b] - g * sum_c pi(c | x') [phi(x') in block c].
 
-LSTDQ answers with the solution of A w = y, in which
+LSTDQ returns the solution of A w = y, with
 
     A = sum psi delta^T,    y = sum psi r,
     psi = [phi(x) in block b] - beta * g * sum_c pi(c | x') [phi(x') in block c].
 
-beta = 0 is LSTDQ proper, the fixed point of the projected Bellman equation; beta = 1 minimises the Bellman residual;
-the numbers between are the hybrid of Johns, Petrik & Mahadevan (2009). The fixed point is unbiased when x' is random,
+beta = 0 is plain LSTDQ, the fixed point of the projected Bellman equation; beta = 1 minimises the Bellman residual;
+numbers in between give the hybrid of Johns, Petrik & Mahadevan (2009). The fixed point is unbiased when x' is random,
 but for policies far from the one that gathered the samples it can be far from their value, even of the wrong sign. The
-residual is always a well-posed least-squares problem, but biased where x' is random. So each sample has its own beta.
+residual is always a well-posed least-squares problem, but it is biased when x' is random. Therefore each sample has its
+own beta.
 
-Policy iteration evaluates a policy and becomes greedy in its values until no sample's next choice changes any more.
-The first policy chooses at random, which is how the samples were usually gathered: there the fixed point is sound.
+Policy iteration evaluates a policy, takes the greedy policy in the values, and repeats this until no sample's next
+choice changes. The first policy chooses at random. Samples are usually gathered in the same way, so the fixed point is
+reliable for this policy.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from policyforest._support.arguments import Floats, real_number, whole_number
 from policyforest.baselines.bases import Features
 from policyforest.data.sample_checks import Ints
 
-# Samples whose features are in memory at a time.
+# The number of samples whose features are in memory at a time.
 BLOCK_ROWS = 4_096
 
 
@@ -63,7 +65,7 @@ class Decisions:
 
 @dataclass(frozen=True)
 class LeastSquaresProgress:
-    """How an iteration of policies ended: `converged` where no sample's next choice changed any more."""
+    """How an iteration of policies ended: `converged` if no sample's next choice changed in the end."""
 
     n_iterations: int
     converged: bool
@@ -121,7 +123,7 @@ def _in_blocks(phi: Floats, shares: Floats) -> Floats:
 
 
 def _greedy(features: Features, weights: Floats, inputs: Floats, offered: Ints) -> Ints:
-    """The best of the blocks that are offered to each input; the first of equals."""
+    """The best of the blocks that are offered to each input; of equal ones, the first."""
     best = np.empty(len(inputs), dtype=np.int64)
     for start in range(0, len(inputs), BLOCK_ROWS):
         rows = slice(start, start + BLOCK_ROWS)

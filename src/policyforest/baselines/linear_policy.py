@@ -1,4 +1,4 @@
-"""The base classes of policies by least squares: a block of weights for each choice, over features of one basis."""
+"""The base classes of policies learned by least squares: each choice has a block of weights over the same features."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OVERFLOW = "state: is so large that the values of its actions overflow"
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LinearPolicy(BatchPolicy):
-    """Prefers the block whose weights . phi is larger; phi is `basis`, laid over `input_box`."""
+    """Prefers the block whose weights . phi is larger; phi is `basis`, defined over `input_box`."""
 
     weights: Floats = field(repr=False)
     basis: Basis
@@ -35,7 +35,7 @@ class LinearPolicy(BatchPolicy):
         object.__setattr__(self, "features", self.basis.over(self.input_box))
 
     def values(self, inputs: Floats, weights: Floats) -> Floats:
-        """phi(x) . weights for rows x. As in `Policy`, a state so far outside of the box that they overflow is a
+        """phi(x) . weights for rows x. As in `Policy`, a state so far outside of the box that the values overflow is a
         `ValueError`, because infinite values cannot be compared."""
         try:
             with np.errstate(over="raise", invalid="raise"):
@@ -63,7 +63,7 @@ class LinearLearner(Protocol):
 def learned_fields(
     method: str, learner: LinearLearner, transitions: Transitions, input_box: Floats, decisions: Decisions
 ) -> dict[str, Any]:
-    """The fields of a `LinearPolicy` that policy iteration learns from decisions, with a basis laid over a box."""
+    """The fields of a `LinearPolicy` that policy iteration learns from decisions, with a basis defined over a box."""
     basis = default_basis(len(input_box)) if learner.basis is None else learner.basis
     weights, progress = policy_iteration(
         basis.over(input_box), decisions, max_iterations=learner.max_iterations, ridge=learner.ridge

@@ -22,10 +22,10 @@ class LSPI:
 
     Args:
         discount: gamma, in [0, 1).
-        n_actions: Evenly spaced values of each action dimension (their product for several). A sample with another
-            action counts for the nearest one.
-        basis: phi, laid over the sampled states; None for `default_basis`.
-        residual: beta, in [0, 1]: 0 for LSTDQ proper, 1 for the Bellman residual; see `least_squares`.
+        n_actions: Evenly spaced values of each action dimension; for several dimensions, all combinations of them. A
+            sample with another action counts for the nearest one.
+        basis: phi, defined over the sampled states; None for `default_basis`.
+        residual: beta, in [0, 1]: 0 for plain LSTDQ, 1 for the Bellman residual; see `least_squares`.
         max_iterations: The largest number of policies to evaluate.
         ridge: Regularisation, relative to the features' mean square.
     """

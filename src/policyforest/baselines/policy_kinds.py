@@ -80,7 +80,7 @@ def _linear(parts: Parts, n_inputs: int, n_blocks: int) -> dict[str, Any]:
 
 
 def _acting_in_its_box(policy: Linear) -> Linear:
-    """Refuses a policy whose values overflow at states of its own box: it could act nowhere."""
+    """Refuses a policy whose values overflow at states of its own box, because it could not act there."""
     low, high = policy.input_box[: policy.observation_space.shape[0]].T
     try:
         with np.errstate(all="ignore"):

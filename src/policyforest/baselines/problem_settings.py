@@ -1,4 +1,4 @@
-"""Binary Action Search as it works on the benchmark problems. The method needs a value function chosen for each.
+"""The settings of Binary Action Search for the benchmark problems. Each problem needs its own form of the values.
 
 | problem | values | samples | undiscounted return, mean of n runs [worst, best] |
 |---|---|---|---|
@@ -7,11 +7,11 @@
 | double integrator | polynomials of degree 4, beta = 0.3 | 300 episodes | -4.0 [-5.7, -3.5], n = 20 |
 | car on the hill | forests, N = 4, H = 30 | 5,000 uniform | 35 steps [54, 21], n = 10, all reached the top |
 
-The settings were chosen by trial on samples of other seeds than those of the table. On the double integrator 30 other
-runs of the same settings had a mean of -4.6: nothing is lost on the way to the origin, but the car stops 0.03 to 0.12
-away from it. On the 8 kg pendulum and the car LSPI was tried with many grids and is unreliable (at best 6 of 10 runs
-balanced, about half reached the top), hence the forests. On the car 3,000 samples are too few: 8 of 10 runs reach the
-top.
+The settings were chosen by trial and error on samples of other seeds than those of the table. On the double integrator
+30 other runs with the same settings had a mean of -4.6: no return is lost on the way to the origin, but the car stops
+0.03 to 0.12 away from it. On the 8 kg pendulum and the car, LSPI was tried with many grids and is unreliable: at best 6
+of 10 runs balanced the pendulum, and about half reached the top of the hill. Therefore these problems use forests. On
+the car 3,000 samples are too few: 8 of 10 runs reach the top.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which samples the baselines can learn from, and the part of the state space that these cover."""
+"""Checks that the baselines can learn from samples, and finds the part of the state space that the samples cover."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ def check_transitions(transitions: Transitions) -> None:
 
 
 def visited_box(transitions: Transitions) -> Floats:
-    """The extremes (dS, 2) of the sampled states, where a basis is laid.
+    """The extremes (dS, 2) of the sampled states, over which a basis is defined.
 
-    They need not fill the box of all states: on the pendulum of 6 kg random episodes reach half of it, and a grid over
-    that half gives a return of -170, over the whole one of -340 (300 episodes, 10 seeds)."""
+    The samples need not fill the box of all states. On the pendulum of 6 kg, random episodes reach half of it: a grid
+    over that half gives a return of -170, and a grid over the whole box gives -340 (300 episodes, 10 seeds)."""
     if transitions.periodic:
         raise ValueError(
-            f"transitions: dimensions {sorted(transitions.periodic)} are angles, at which a linear basis would have "
-            "a seam; use a forest, or cosine and sine as states"
+            f"transitions: dimensions {sorted(transitions.periodic)} are angles, but a linear basis does not wrap "
+            "around; use a forest, or cosine and sine as states"
         )
     return np.stack([transitions.states.min(axis=0), transitions.states.max(axis=0)], axis=1)

@@ -14,14 +14,14 @@ from policyforest.certification.certified_model import CertifiedModel
 from policyforest.policy.policy import Policy
 
 TRIED = 200
-# Adding a turn may change a state by this part of its box, as the roundings of some hundred steps can.
+# Adding a turn may change a state by this fraction of its box, because some hundred steps can have such roundings.
 NEARLY = 1e-6
 
 
 def require_angles(
     policy: Policy, model: CertifiedModel, program: _core.StepProgram, box: Floats, start: Floats, steps: int
 ) -> None:
-    """A ValueError if adding a whole turn to an angle changes the loop, tried at some states."""
+    """Raises a ValueError if adding a whole turn to an angle changes the loop at one of some states."""
     rng = np.random.default_rng(0)
     sides = np.concatenate([start, bounds(policy.action_space), model.disturbance])
     rows = sides[:, 0] + rng.random((TRIED, len(sides))) * (sides[:, 1] - sides[:, 0])
@@ -45,7 +45,7 @@ def require_angles(
 
 
 def _leaves_its_turn(sides: Floats, turn: tuple[float, float], steps: int) -> bool:
-    """Whether the policy can meet the angle outside of the turn; between moves it is not turned back."""
+    """Whether the policy can meet the angle outside of the turn; between moves the angle is not turned back."""
     circle = steps > 1 and sides[1] - sides[0] >= (turn[1] - turn[0]) * (1 - 1e-12)
     return bool(circle or not (turn[0] <= sides[0] and sides[1] <= turn[1]))
 

@@ -82,7 +82,7 @@ class Certificate:
 
     @property
     def share(self) -> float:
-        """The part of the start box (by default the whole box) that is certified."""
+        """The share of the start box (by default the whole box) that is certified."""
         lo, hi = self.sides
         width = self.start[:, 1] - self.start[:, 0]
         return float(min(1.0, ((hi - lo) / width).prod(axis=1).sum())) if len(self.cells) else 0.0
@@ -107,7 +107,7 @@ class Certificate:
         return covered(asked[:, 0], asked[:, 1], *self.sides)
 
     def statement(self) -> str:
-        """What is proved, in words."""
+        """The proved statement, in words."""
         if not self:
             return f"Nothing is proved: {self.rest.reason}"
         from policyforest.certification.certificate_words import statement

@@ -25,7 +25,7 @@ from policyforest.environments.problems.native import NativeProblem
 from policyforest.learning.dynamics.dynamics_forest import DynamicsForest
 from policyforest.learning.dynamics.dynamics_model import DynamicsModel
 
-# The part of the episodes that a model is not learned from.
+# The share of the episodes that is held out from learning a model.
 HELD_OUT = 0.3
 NEAR_SAMPLES = 10
 
@@ -43,7 +43,7 @@ class CertifiedModel:
     state_names: tuple[str, ...] = ()
     action_names: tuple[str, ...] = ()
     held_out_errors: Floats | None = None
-    """Errors of the held-out steps, where there are any: not stored in files, so a loaded model has None"""
+    """Errors of the held-out steps, if there are any. They are not stored in files, so a loaded model has None"""
 
     @property
     def kind(self) -> str:
@@ -157,7 +157,7 @@ def _learned(
 
 
 def _split(data: Transitions, seed: int) -> tuple[Transitions, Transitions]:
-    """Samples to learn from, and held-out ones: whole episodes where there are enough, else the last steps."""
+    """Samples to learn from, and held-out ones: whole episodes if there are enough, otherwise the last steps."""
     names = np.unique(data.episodes)
     if len(names) >= 10:
         order = np.random.default_rng([seed, 11]).permutation(names)

@@ -58,7 +58,7 @@ def acting_policy(policy: Policy, precision: PolicyPrecision) -> Any:
 
 
 def turn_pairs(periodic: Any, n_states: int) -> list[tuple[float, float]]:
-    """A pair (low, high) for each state, (0, 0) where it is not an angle; nothing without angles."""
+    """A pair (low, high) for each state, (0, 0) if it is not an angle; an empty list without angles."""
     return [periodic.get(d, (0.0, 0.0)) for d in range(n_states)] if periodic else []
 
 

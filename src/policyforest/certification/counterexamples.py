@@ -26,7 +26,7 @@ def unproved_states(
     shares: tuple[float, float],
     stopped: str,
 ) -> UnprovedStates:
-    """What is known about the cells that are not proved; `shares` are the undecided and the ruled-out ones."""
+    """The known facts about the cells that are not proved; `shares` are those of undecided and of ruled-out cells."""
     n = len(task.box)
     if len(cells) == 0:
         return UnprovedStates(1.0, 0.0, None, f"the search ended before its first round; {stopped}")
@@ -84,7 +84,7 @@ def _leaving(task: CertificationTask, acting: Any, states: Floats) -> Leaving | 
 
 
 def _steps_inside(task: CertificationTask, acting: Any, states: Floats, way: float) -> Floats:
-    """After how many steps each trajectory has left the box; more than were tried if it has not."""
+    """The number of steps after which each trajectory has left the box; more than were tried if it has not."""
     rng = np.random.default_rng(0)
     model, box = task.model, task.box
     here, left = states.copy(), np.full(len(states), TRIED_STEPS + 1.0)

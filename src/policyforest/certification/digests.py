@@ -1,4 +1,4 @@
-"""Digests of policies and models, which tie a certificate to them. The search and the checker both use these."""
+"""Digests of policies and models, which tie a certificate to them. The search and the checker share this module."""
 
 from __future__ import annotations
 

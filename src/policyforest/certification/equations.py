@@ -97,7 +97,7 @@ class Equations:
 
     @classmethod
     def from_settings(cls, content: Any) -> Equations:
-        """The inverse of `settings`; what does not fit is a ValueError."""
+        """The inverse of `settings`; content that does not fit is a ValueError."""
         keys = ("formulas", "actions", "disturbances", "method", "time_step", "substeps", "angles", "parameters")
         if not isinstance(content, Mapping) or content.keys() - {"sensors"} != set(keys):
             raise ValueError(f"equations: must have {', '.join(keys)}")

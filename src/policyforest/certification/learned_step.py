@@ -4,8 +4,8 @@ The change of state dimension d is c · phi(x) + F(x), where x are the used stat
 products of the scaled inputs (sine and cosine of angles) and F is a forest over the inputs, clipped to the range of the
 samples.
 
-Two dimensions of the samples that are the cosine and the sine of an angle are one state here, the angle, whose change
-the model predicts: the samples' dimensions are functions of the states, and there is no seam.
+Two dimensions of the samples that are the cosine and the sine of an angle are one state here: the angle, whose change
+the model predicts. The samples' dimensions are then functions of the states, which have no jump after a whole turn.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class LearnedStep:
     """The number of dimensions of the samples, which the policy reads"""
     n_actions: int
     inputs: tuple[int, ...]
-    """Those of them that the model reads"""
+    """The dimensions of the samples that the model reads"""
     table: Floats
     """A row (centre, scale, turn, low, high) for each used state dimension and action"""
     coefficients: tuple[Floats, ...]
@@ -55,7 +55,7 @@ class LearnedStep:
 
     @classmethod
     def of(cls, model: DynamicsModel) -> LearnedStep:
-        """The dynamics of a model; a ValueError for parts that no certificate covers."""
+        """The dynamics of a model; parts that no certificate covers are a ValueError."""
         structure = model.structure
         n_read, n_actions = model.transitions.states.shape[1], model.transitions.actions.shape[1]
         if model.transitions.plant.signals is not None or structure.copies:
@@ -121,7 +121,7 @@ class LearnedStep:
         return found
 
     def arrays(self) -> dict[str, Array]:
-        """All of it as arrays, for files and digests."""
+        """All numbers of the step as arrays, for files and digests."""
         turns = [[d, *turn] for d, turn in sorted(self.turns.items())]
         found: dict[str, Array] = {
             "model.shape": np.array([self.n_read, self.n_actions], dtype=np.int64),
@@ -140,7 +140,7 @@ class LearnedStep:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Array]) -> LearnedStep:
-        """The inverse of `arrays`; what does not fit is a ValueError."""
+        """The inverse of `arrays`; arrays that do not fit are a ValueError."""
         n_read, n_actions = (int(n) for n in arrays["model.shape"])
         table = np.asarray(arrays["model.table"], dtype=np.float64)
         inputs = tuple(int(d) for d in arrays["model.inputs"])
@@ -159,7 +159,7 @@ class LearnedStep:
         return cls(n_read, n_actions, inputs, table, coefficients, tuple(forests), turns, circles)
 
     def sensors(self) -> _core.StepProgram | None:
-        """The samples' dimensions as functions of the states; None where they are the states."""
+        """The samples' dimensions as functions of the states; None if they are the states."""
         if not self.circles:
             return None
         compiler = StepCompiler(self.n_states)
@@ -222,7 +222,8 @@ def _within(forest: Forest, box: Floats) -> Forest:
 
 
 def _products(compiler: StepCompiler, linear: list[int], count: int) -> list[int]:
-    """The first `count` features: products of d factors are a factor times products of d - 1 that begin no earlier."""
+    """The first `count` features. Products of d factors are one factor times those products of d - 1 factors that begin
+    with the same or a later factor."""
     phi, firsts = list(linear), list(range(len(linear)))
     while len(phi) < count:
         end, starts = len(phi), [0]

@@ -1,9 +1,9 @@
 """The errors of a learned model, and the clause of a certificate that follows from them.
 
 The error of a held-out step in units of the model's typical errors is max_d |s'_d - f_d(s, a)| / sigma_d. The bound eps
-is sigma times the k-th smallest of M such numbers, k = ceil(coverage * M). For independent steps the chance that a new
-step stays within eps follows a Beta(k, M - k + 1) distribution, so its lower limit of confidence 99% is the lower limit
-of Clopper and Pearson for k of M.
+is sigma times the k-th smallest of M such numbers, with k = ceil(coverage * M). For independent steps, the chance that
+a new step stays within eps follows a Beta(k, M - k + 1) distribution. Its lower limit with 99% confidence is therefore
+the lower limit of Clopper and Pearson for k of M.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def error_bound(errors: Floats, typical: Floats, coverage: float) -> Floats:
 
 
 def error_clause(errors: Floats, bound: Floats, confidence: float = CONFIDENCE) -> ErrorClause:
-    """How many errors are within a bound, and the share of further steps that is."""
+    """The number of errors within a bound, and the share of further steps that stay within it."""
     within = int((np.abs(errors) <= bound).all(axis=1).sum())
     return ErrorClause(within, len(errors), confidence, clopper_pearson(within, len(errors), confidence))
 

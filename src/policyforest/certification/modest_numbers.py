@@ -1,4 +1,4 @@
-"""Numbers as text that never claim more than is known: rounded to few digits, to the side that claims less."""
+"""Numbers as text with few digits, rounded to the side that claims less, so that they never claim too much."""
 
 from __future__ import annotations
 

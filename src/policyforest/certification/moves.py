@@ -1,7 +1,7 @@
-"""How many control steps make one move: as many as the loop needs to bring a box back into itself.
+"""The number of control steps in one move: as many as the loop needs to bring a box back into itself.
 
-Around its middle the loop is nearly s' = A s. In units of the box's half sides D, the box is mapped into itself by k
-steps where the largest row sum of |D^-1 A^k D| is below 1; a margin is left for what is not linear.
+Around the middle of the box the loop is nearly s' = A s. With the box's half sides D as units, k steps map the box into
+itself if the largest row sum of |D^-1 A^k D| is below 1; a margin is left for nonlinear parts.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from policyforest.certification.certified_model import CertifiedModel
 from policyforest.policy.policy import Policy
 
 MARGIN, MOST_STEPS = 0.5, 200
-# The slopes are those between points so far from the middle, as a part of the half sides.
+# Slopes are computed between points at this distance from the middle, as a fraction of the half sides.
 APART = 0.05
 
 

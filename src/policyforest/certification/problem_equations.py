@@ -85,7 +85,7 @@ def _cart_pole(problem: CartPoleSwingUp) -> Equations:
 
 
 def _acrobot() -> Equations:
-    """Without the clipping of the speeds at the sides of all boxes: a state that would be clipped has left its box."""
+    """The equations without the clipping of speeds: a state that would be clipped has left all boxes."""
     d1, d2, phi2 = "(3.5 + cos(theta2))", "(1.25 + 0.5*cos(theta2))", "(0.5*g*sin(theta1 + theta2))"
     phi1 = f"(1.5*g*sin(theta1) + {phi2} - 0.5*(omega2**2 + 2*omega1*omega2)*sin(theta2))"
     lower = f"((tau + {d2}/{d1}*{phi1} - 0.5*omega1**2*sin(theta2) - {phi2})/(1.25 - {d2}**2/{d1}))"

@@ -37,13 +37,13 @@ from policyforest.certification.moves import steps_per_move
 from policyforest.data.transitions import Transitions
 from policyforest.policy.policy import Policy
 
-# Added to the sides of successors, as a part of the box: it covers the roundings of a simulator in double precision,
-# and lets a checker that rounds in another order agree.
+# A margin on the sides of successors, as a fraction of the box: it covers the roundings of a simulator in double
+# precision, and lets a checker that rounds in another order agree.
 SLACK = 1e-9
-# The smallest cells, as a part of the start box, by the number of states.
+# The smallest cells, as a fraction of the start box, by the number of states.
 SMALLEST = {1: 2.0**-16, 2: 2.0**-12, 3: 2.0**-8}
 SMALLEST_OF_MORE = 2.0**-6
-# Points per state at which sensors are compared with what the policy knows.
+# Points per state at which sensors are compared with the states that the policy knows.
 SENSOR_GRID = 9
 
 
@@ -78,7 +78,7 @@ def certify(
     max_cells: int = 100_000, max_seconds: float = 600.0, tolerance: float = 0.002, random_state: int = 0,
     n_jobs: int | None = 1, progress: Callable[[SearchRound], None] | None = None,
 ) -> Certificate:  # fmt: skip
-    """Searches for a set of states inside a box, as large as it can find, that the closed loop never leaves.
+    """Searches for a set of states inside a box, as large as possible, that the closed loop never leaves.
 
     Args:
         policy: A policy of forests.
@@ -90,13 +90,13 @@ def certify(
         precision: The arithmetic in which the policy runs: "float64" (default), "float32" or "int16".
         start: The box of states to certify; default: the whole box. With three states or more, a smaller one is needed.
         steps: Control steps of one move; default: 1, or with three states or more, as many as shrink the start box.
-        error: A bound on the error of a learned model for each state, in place of one found on held-out samples.
-        coverage: The share of held-out steps whose errors must lie within the bound that is found on them.
+        error: A bound on the error of a learned model for each state, in place of a bound from held-out samples.
+        coverage: The share of held-out steps whose errors must lie within the bound that is computed from these steps.
         held_out: Samples that the model was not learned from.
         max_cells: The largest number of cells.
         max_seconds: No new round begins after this many seconds.
         tolerance: The search ends when a smaller share of the start box is undecided.
-        random_state: The seed of the split into episodes to learn from and held-out ones.
+        random_state: The seed of the split into episodes for learning and held-out episodes.
         n_jobs: Threads; the result does not depend on them.
         progress: Called after each round. Ctrl-C ends the search with what is proved so far.
     """
@@ -151,7 +151,7 @@ def _require_spaces(policy: Policy, model: CertifiedModel) -> None:
 
 
 def _require_known(policy: Policy, model: CertifiedModel, box: Floats) -> None:
-    """A ValueError if the box holds states that the policy does not know; sensors are evaluated on a grid."""
+    """Raises a ValueError if the box holds states that the policy does not know; sensors are evaluated on a grid."""
     if model.sensors is None:
         _require_inside("box", box, known_box(policy), "the policy's box")
         return
@@ -193,7 +193,7 @@ class CertificationTask:
     def search(
         self, limits: SearchLimits, n_threads: int, progress: Callable[[SearchRound], None] | None
     ) -> Certificate:
-        """Rounds of the core until the tolerance, a limit or Ctrl-C."""
+        """Runs rounds of the core until the tolerance, a limit or Ctrl-C."""
         native, interrupted, began = self._native(limits.max_cells), False, time.monotonic()
         number = 0
         try:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 RESOLUTION = 300
 TRAJECTORIES, SHOWN_STEPS = 8, 20
-# Around the box, as a part of its sides, so that the edge of a set that fills it is seen.
+# The margin around the box, as a fraction of its sides, which shows the edge of a set that fills the box.
 MARGIN = 0.02
 
 
@@ -136,7 +136,7 @@ def edge_trajectories(certificate: Certificate, policy: Policy, seed: int = 0) -
     rng = np.random.default_rng(seed)
     (lo, hi), width = certificate.sides, certificate.start[:, 1] - certificate.start[:, 0]
     ways = rng.standard_normal((TRAJECTORIES, certificate.n_states))
-    # The corner of the set that lies furthest in each direction; cells are open below.
+    # The corner of the set that is furthest in each direction; cells are open below.
     corners = [np.where(way > 0, hi, lo + 1e-9 * (hi - lo)) for way in ways]
     here = np.array([corner[int(((corner / width) @ way).argmax())] for corner, way in zip(corners, ways, strict=True)])
     program, acting = certificate.model.program(), acting_policy(policy, certificate.precision)

@@ -130,7 +130,7 @@ class StepCompiler:
         return self.emit(name, *args)
 
     def _angle(self, y: int, x: int) -> int:
-        """atan2(y, x), by the arc tangent that has no pole where the point lies."""
+        """atan2(y, x), by the form of the arc tangent that has no pole at the point."""
         quarter, turn, zero = self.number(math.pi / 2), self.number(math.pi), self.number(0.0)
         over = self.emit("atan", self.emit("divide", x, y))
         beside = self.emit("atan", self.emit("divide", y, x))

@@ -39,9 +39,9 @@ def bench(
 ) -> None:
     """Time one action of a policy from Python and from C.
 
-    Measures random states, states along a trajectory (an episode of the policy's problem, if the policy names one), and
-    random states with the policy flushed from all caches. Compares the number of comparisons with its bound. Counts
-    instructions on an emulated Cortex-M4F if its tools are installed."""
+    Measures the time for random states, for states along a trajectory (an episode of the policy's problem, if it names
+    one), and for random states with the policy flushed from all caches. Compares the number of comparisons with its
+    bound. Counts instructions on an emulated Cortex-M4F if its tools are installed."""
     learned = load(policy)
     if not isinstance(learned, Policy):
         raise ValueError(f"--policy: {policy} is of the kind {learned.kind!r}, must be a policy of forests")

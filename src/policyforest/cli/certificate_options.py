@@ -77,7 +77,7 @@ class SystemOptions:
 
 @dataclass(frozen=True)
 class SetOptions:
-    """Which set is searched for."""
+    """The set that is searched for."""
 
     box: Annotated[
         str | None,

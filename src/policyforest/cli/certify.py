@@ -63,7 +63,7 @@ def certify(
 ) -> None:
     """Prove that a policy keeps a system in a set, or check a proof.
 
-    Searches for a set that no trajectory ever leaves, under every disturbance of the given size, and writes it as a
+    Searches for a set that no trajectory ever leaves under any disturbance of the given size, and writes it to a
     .pfcert file. If the set is empty, or --check rejects the proof, the reason is printed and the exit code is 1.
     Ctrl-C ends the search and keeps what has been proved so far."""
     learned = load(policy)

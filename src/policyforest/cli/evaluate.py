@@ -1,4 +1,4 @@
-"""``policyforest evaluate``: what a saved policy is worth."""
+"""``policyforest evaluate``: the returns of a saved policy."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def evaluate(
 ) -> None:
     """Play episodes of a saved policy.
 
-    Prints the mean return, its 95% interval, the worst, the best, and the time per action. PROBLEM may be left out
-    if the policy names the problem that it was learned on."""
+    Prints the mean return, its 95% interval, the worst and the best return, and the time per action. PROBLEM may be
+    left out if the policy names the problem that it was learned on."""
     learned = load(policy)
     name = problem or id_from_file(str(policy), learned.info.problem or "")
     if not name:

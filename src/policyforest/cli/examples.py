@@ -1,4 +1,4 @@
-"""What is shown without a command and under ``--help``: examples that can be copied, and the exit codes."""
+"""The text that is printed without a command, and the examples and exit codes in the text of ``--help``."""
 
 TO_TRY = (
     "policyforest learn inverted-pendulum-6kg --episodes 100 -o pendulum.pforest",

@@ -1,4 +1,4 @@
-"""``policyforest explore``: an agent that learns online, and whose runs survive being killed."""
+"""``policyforest explore``: an agent that learns online; a run that was killed can be resumed."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class RunOptions:
 
 @dataclass(frozen=True)
 class SelectionOptions:
-    """How the policy is chosen in the end, and where it goes."""
+    """How the policy is chosen at the end, and where it is saved."""
 
     policies: Annotated[int, typer.Option(help="Policies to learn at the end; the best is kept.")] = 10
     validation_episodes: Annotated[int, typer.Option(help="Episodes that decide which policy is the best.")] = 10

@@ -12,7 +12,7 @@ from policyforest.exploration.guards import GuardedPolicy
 
 
 def exploration_report(explorer: ExploringAgent, output: Path, judged: Evaluation, seconds: float) -> dict[str, Any]:
-    """Plain data about a run, its policy and what that is worth."""
+    """Plain data about a run, its policy and the returns of that policy."""
     return {
         "episodes": explorer.n_episodes,
         "samples": explorer.total_steps,

@@ -1,4 +1,4 @@
-"""The options for a reward and an end that are known; `explore` and `evaluate` share them."""
+"""The options for a known reward and a known end; `explore` and `evaluate` share them."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def take_samples(
     seed: int,
     quiet: bool,
 ) -> tuple[Transitions, SampleOrigin]:
-    """The samples that were asked for, and where they come from."""
+    """The requested samples, and where they come from."""
     if options.data:
         _refuse_with_data(options)
         return _read(options.data, reading | signals.of_log(), quiet)

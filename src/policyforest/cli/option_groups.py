@@ -1,4 +1,4 @@
-"""Options that belong together, as one dataclass: a command takes the object in place of twenty parameters.
+"""Options that belong together, as one dataclass: a command takes one object in place of twenty parameters.
 
     @dataclass(frozen=True)
     class Sizes:

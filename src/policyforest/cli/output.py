@@ -58,7 +58,7 @@ QUIET: ContextVar[bool] = ContextVar("quiet", default=False)
 
 
 def print_json(content: Mapping[str, Any]) -> None:
-    """Numbers that are not finite become null: JSON has no others."""
+    """Prints JSON; numbers that are not finite become null, because JSON cannot represent them."""
     print(json.dumps(_finite(content), indent=2, allow_nan=False))
 
 

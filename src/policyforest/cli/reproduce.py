@@ -41,8 +41,8 @@ def reproduce(
 ) -> None:
     """Regenerate the figures and tables of the paper.
 
-    Compares them with the paper's numbers and with the limits. Computes the cells that are missing, then draws what was
-    named. Run the same command again to resume."""
+    Compares them with the paper's numbers and with the limits. Computes the cells that are missing, then draws the
+    named figures and tables. Run the same command again to resume."""
     from policyforest.paper import run_studies
     from policyforest.paper.registry import EXHIBITS
 
@@ -51,7 +51,7 @@ def reproduce(
     if listed or not names:
         _list(out, scale, json)
         return
-    import_extra("scipy", "paper")  # The tables need it: better to say so before hours of work.
+    import_extra("scipy", "paper")  # The tables need it; its absence is reported before hours of work.
     chosen = _chosen(names, out, scale)
     with _executor(executor, workers, address) as runner, _progress(quiet=json) as tell:
         run_studies(chosen, out, scale=scale, executor=runner, done=tell)
@@ -113,8 +113,8 @@ def _studies(names: Sequence[str]) -> list[Study]:
 
 
 def _computable(studies: list[Study], named: Sequence[Study], out: Path, scale: str) -> list[Study]:
-    """The studies without those that need a missing extra; their stored cells are drawn all the same. Studies requested
-    by name are kept, so that their missing extra is reported as an error."""
+    """The studies without those that need a missing extra, whose stored cells are still drawn. Studies requested by
+    name are kept, so that their missing extra is reported as an error."""
     missing = [study for study in studies if study.missing(out, scale) and study not in named]
     left_out = [study for study in missing if not study.computable()]
     for study in left_out:
@@ -179,7 +179,7 @@ def _list(out: Path, scale: str, json: bool) -> None:
     columns, figures = ["name", "what", "one core", "done"], ["one core", "done"]
     print_table(f"Figures and tables at the scale '{scale}'", columns, exhibits, figures)
     print_table("Studies behind them, and others", columns, studies, figures)
-    print(f"What is missing takes about {_duration(left)} on one core.")
+    print(f"The missing cells take about {_duration(left)} on one core.")
 
 
 def _duration(seconds: float) -> str:

@@ -119,7 +119,7 @@ def explore(
 
 
 def _explored_lines(explorer: Any, run_dir: Path, output: Path | None) -> dict[str, Any]:
-    """What a run gathered, for people."""
+    """The results of a run, for people."""
     pairs: dict[str, Any] = {"samples": f"{explorer.total_steps:,} in {number_of(explorer.n_episodes, 'episode')}"}
     pairs["kept in"] = run_dir
     if explorer.settings().get("reward") is not None:
@@ -193,7 +193,7 @@ def _explore_robot(
     record: Path | None,
     callback: Callable[[Any], None],
 ) -> None:
-    """Plays the episodes that the run lacks; the run directory is closed whatever happens."""
+    """Plays the remaining episodes of the run; the run directory is closed even after an error."""
     from policyforest.ros.robot_exploration import RobotExploration
 
     try:
@@ -232,7 +232,7 @@ def _network(config: Any, arguments: list[str], parameters: dict[str, str] | Non
 
 
 def _files_of_node(policy: Path | None, config: Path | None, arguments: list[str]) -> tuple[Path, Path]:
-    """Where the policy and the configuration are: as given, or as the parameters of a ROS 2 node say."""
+    """The files of the policy and the configuration, from the arguments or the parameters of a ROS 2 node."""
     given = {"policy": policy, "config": config}
     missing = [name for name, path in given.items() if path is None]
     found: dict[str, str] = {}

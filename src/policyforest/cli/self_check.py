@@ -1,4 +1,4 @@
-"""A check of this installation in a few seconds: does the native core do what plain Python says it must?
+"""A check of this installation in a few seconds: the native core must give the results of plain Python.
 
 Every check returns a short text about what it compared, or raises an AssertionError that names the difference.
 """

@@ -32,7 +32,7 @@ from policyforest.report.state_slice import UnboundedStatesError, state_box
 
 @dataclass(frozen=True)
 class DrawingOptions:
-    """What is drawn, and where it goes."""
+    """What is drawn, and where it is saved."""
 
     picture: Annotated[
         Path | None, typer.Option(help="Where to write the picture.  [default: next to the policy, .png]")
@@ -45,8 +45,8 @@ class DrawingOptions:
     data: Annotated[
         Path | None,
         typer.Option(
-            help="The samples it was learned from: the picture shows them and the edge of the data, the page how well "
-            "each state was known."
+            help="The samples that the policy was learned from. The picture then shows them and the edge of the data, "
+            "and the page shows how well each state was known."
         ),
     ] = None
     certificate: Annotated[
@@ -76,7 +76,7 @@ def show(
     drawing: DrawingOptions,
     explain: Annotated[
         str | None,
-        typer.Option(help="A state '0, 0.5, …': print the conditions that lead to the action there, in words."),
+        typer.Option(help="A state '0, 0.5, …': explain the action there in words, by the conditions that lead to it."),
     ] = None,
     json: Json = False,
 ) -> None:

@@ -1,7 +1,7 @@
 """How late commands act: the delay whose actions predict held-out steps best.
 
-For each candidate d the change of the measurements is predicted from what is measured now and the command of d steps
-before, by ridge regression on quadratic features, with whole episodes held out. The right command predicts best.
+For each candidate d, the change of the measurements is predicted from the present measurements and the command of d
+steps before, by ridge regression on quadratic features, with whole episodes held out. The right command predicts best.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from policyforest.data.transitions import Transitions
 FOLDS = 5
 FEWEST_ROWS = 30
 PERFECT = 1e-4
-"""Errors far below this part of the variance count as equal, because they are only rounding."""
+"""Errors far below this fraction of the variance count as equal, because they are only rounding."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class DelayEvidence:
 
     delay: int
     error: float
-    """Mean squared error of held-out changes, as a part of their variance"""
+    """Mean squared error of held-out changes, as a fraction of their variance"""
     excess: float
     """Mean over episodes of the natural logarithm of the ratio of this error to that of the best candidate"""
     excess_error: float
@@ -73,7 +73,7 @@ def find_delay(
     """Finds by how many control steps commands act late.
 
     Args:
-        data: Samples whose states are what was measured.
+        data: Samples whose states are measurements.
         longest: The longest delay that is tried.
         history: Rows of measurements that predictions use: 2 or more if speeds are not measured.
         before: "idle" if the idle action was commanded before each episode.
@@ -130,7 +130,7 @@ def _steps(n: int) -> str:
 
 
 def _errors(data: Transitions, rows: dict[str, Floats], history: int, delay: int) -> Floats:
-    """The squared error of each held-out row, summed over dimensions as parts of their variance."""
+    """The squared error of each held-out row: the sum over dimensions, each divided by its variance."""
     width, m = data.states.shape[1], data.actions.shape[1]
     states, actions = rows["states"], rows["actions"]
     past = np.concatenate([actions, states[:, history * width :]], axis=1)  # the command now, then older ones

@@ -42,8 +42,8 @@ def rows_of_episodes(episodes: Sequence[EpisodeSteps]) -> dict[str, Any]:
 
 
 def episodes_of_rows(states: Floats, next_states: Floats, terminals: Bools) -> Ints:
-    """The episode of each sample where it is not given: a new one begins after a terminal sample, and wherever a state
-    is not the next state of the sample before."""
+    """The episode of each sample if episodes are not given: a new one begins after a terminal sample, and wherever a
+    state is not the next state of the sample before."""
     breaks = terminals[:-1] | (next_states[:-1] != states[1:]).any(axis=1)
     return np.concatenate([[0], np.cumsum(breaks)]).astype(np.int64)
 

@@ -35,14 +35,14 @@ def widened(box: Floats) -> Floats:
 
 
 def beyond(rows: Floats, box: Floats) -> npt.NDArray[np.bool_]:
-    """Which numbers of the rows lie outside of the box, by more than float32 rounds."""
+    """Which numbers of the rows lie outside of the box, by more than the rounding of float32."""
     wide = widened(box)
     found: npt.NDArray[np.bool_] = (rows < wide[:, 0]) | (rows > wide[:, 1])
     return found
 
 
 def beyond_turn(rows: Floats, periodic: Periodic) -> npt.NDArray[np.bool_]:
-    """The same for angles and their turns; False for every other dimension."""
+    """Which angles of the rows lie outside of their turn; False for every other dimension."""
     found = np.zeros(rows.shape, dtype=np.bool_)
     for d, turn in periodic.items():
         found[:, [d]] = beyond(rows[:, [d]], np.array([turn]))
@@ -60,7 +60,7 @@ def samples_outside(
 def refuse_outside(
     states: Floats, next_states: Floats, terminals: npt.NDArray[np.bool_], limits: Floats, periodic: Periodic
 ) -> None:
-    """A ValueError for the first state outside of the limits, or angle outside of its turn."""
+    """Raises a ValueError for the first state outside of the limits, or angle outside of its turn."""
     refuse("states", states, beyond(states, limits), "the state limits", limits.tolist())
     ahead = beyond(next_states, limits) & ~terminals[:, None]
     refuse("next_states", next_states, ahead, "the state limits, or be terminal", limits.tolist())
@@ -78,7 +78,7 @@ def turned_back(rows: Floats, periodic: Periodic) -> Floats:
 
 
 def refuse(name: str, rows: Floats, outside: npt.NDArray[np.bool_], what: str, box: object) -> None:
-    """A ValueError for the first row that lies outside."""
+    """Raises a ValueError for the first row that lies outside."""
     if outside.any():
         row = int(np.argmax(outside.any(axis=1)))
         raise ValueError(f"{name}: row {row} is {rows[row].tolist()}, must lie within {what} {box}")
@@ -106,7 +106,7 @@ def looks_like_time_limit(lengths: npt.NDArray[np.int64], terminal: npt.NDArray[
 
 
 def warn_time_limit(lengths: npt.NDArray[np.int64], terminal: npt.NDArray[np.bool_], stacklevel: int) -> bool:
-    """Warns where an environment reports a time limit as the end of the task; returns whether it did."""
+    """Warns if an environment seems to report a time limit as the end of the task; returns whether it warned."""
     limit = looks_like_time_limit(lengths, terminal)
     if limit is None:
         return False

@@ -15,7 +15,7 @@ Known = Callable[[Floats, Floats, Floats], Any]
 
 
 class UnjudgedStepError(ValueError):
-    """A step whose reward or end has no finite value; the steps before it are sound."""
+    """A step whose reward or end has no finite value; the steps before it are valid."""
 
 
 def known_rewards(function: Known, states: Floats, actions: Floats, next_states: Floats) -> Floats:
@@ -24,7 +24,7 @@ def known_rewards(function: Known, states: Floats, actions: Floats, next_states:
 
 
 def known_ends(function: Known, states: Floats, actions: Floats, next_states: Floats) -> NDArray[np.bool_]:
-    """Where a user's function ends the episode: every value other than 0 and False ends it."""
+    """Which steps end the episode by a user's function: those with a value other than 0 and False."""
     ends: NDArray[np.bool_] = _called("terminal", function, states, actions, next_states) != 0
     return ends
 
@@ -52,7 +52,7 @@ def _called(name: str, function: Known, *rows: Floats) -> Floats:
 
 
 def _read_only(rows: Floats) -> Floats:
-    """A function that writes to its arguments would change the samples of everyone else."""
+    """Read-only rows, because a function that writes to its arguments would change samples that others use."""
     view = rows.view()
     view.flags.writeable = False
     return view

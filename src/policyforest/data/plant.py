@@ -2,7 +2,7 @@
 
 Columns have names, so that a reward or an end can be written as a formula over the state, the action and the next
 state: ``-(theta**2) - 0.1*u**2``, ``abs(next_theta) > 1.5``. The next state has the same names with ``next_`` before
-them; without names they are s0, s1, … and a0, a1, …, which always work.
+them. Columns without names are s0, s1, … and a0, a1, …; these names always work.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ class Plant:
     Args:
         state_names: One name per state dimension; empty: s0, s1, …
         action_names: One name per action dimension; empty: a0, a1, …
-        reward: The reward of a step as a formula or a function of rows, where it is known.
+        reward: The reward of a step as a formula or a function of rows, if it is known.
         terminal: The same for terminal steps.
-        signals: How measurements became these states, where they are not the measurements themselves.
+        signals: How measurements became these states, if the states are not the measurements themselves.
         exogenous: Names of states that the system does not influence (set points, disturbances); None: found from the
             samples.
-        delay: Control steps by which commands act late, where the state holds the pending ones.
+        delay: Control steps by which commands act late, if the state holds the pending commands.
         follows: Pairs (name, source) of states whose next value is known: it is the present value of the source. The
             source of a set point that is held is the set point itself; the source of a previewed set point is the
             column that holds its next value.
@@ -85,7 +85,7 @@ class Plant:
         return any(x is not None for x in known) or bool(self.follows)
 
     def function(self, role: str) -> Known | None:
-        """The reward or the end as a function of rows (states, actions, next_states); None where it is not known."""
+        """The reward or the end as a function of rows (states, actions, next_states); None if it is not known."""
         known = getattr(self, role)
         if known is None or not isinstance(known, str):
             if known is not None and not callable(known):
@@ -105,7 +105,7 @@ class Plant:
 
     @classmethod
     def from_settings(cls, content: Mapping[str, Any]) -> Plant:
-        """The inverse of `settings`; what does not fit is a ValueError."""
+        """The inverse of `settings`; content that does not fit is a ValueError."""
         if not isinstance(content, Mapping) or not content.keys() <= {f.name for f in fields(cls)}:
             raise ValueError(f"plant: is {content!r}, must be an object with known keys")
         for role in ("reward", "terminal"):

@@ -1,4 +1,4 @@
-"""Checks of the columns that samples are made of."""
+"""Checks of the arrays of samples."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def truths(name: str, value: npt.ArrayLike) -> Bools:
-    """Truth values, which must be given as such."""
+    """Truth values, which must be given as booleans."""
     array = np.asarray(value)
     if array.dtype != np.bool_:
         raise TypeError(f"{name}: holds {array.dtype}, must hold bool")

@@ -29,14 +29,14 @@ class HistoryOptions(TypedDict, total=False):
     | `history_actions` | past actions in the state |
     | `delay` | control steps by which commands act late, or "auto": found from the samples |
     | `derive` | derived signals, such as ``["omega = diff(theta, dt)"]`` |
-    | `channels` | names of what the state holds; default: all measured and derived columns |
+    | `channels` | names of the columns that the state holds; default: all measured and derived columns |
     | `max_rate` | the largest change of each action per step |
     | `dead_zone` | commands closer to 0 than this are 0 |
     | `quantum` | actions are whole multiples of this |
     | `idle` | the action before the first one; default: 0, or the nearest to it |
     | `exogenous` | names of columns that the system does not influence: set points, disturbances |
-    | `held` | those of them that a plan holds at their value; others are drawn from the samples |
-    | `previewed` | those whose next value is measured already, such as ``["setpoint = setpoint_ahead"]`` |
+    | `held` | exogenous columns that keep their value in a plan; others are drawn from the samples |
+    | `previewed` | exogenous columns with a measured next value, such as ``["setpoint = setpoint_ahead"]`` |
     """
 
     history: int
@@ -63,7 +63,7 @@ NAMES = tuple(SignalOptions.__annotations__)
 
 
 def make_signals(data: Transitions, options: SignalOptions, delay: int) -> Signals:
-    """The signals of samples whose states are what was measured."""
+    """The signals of samples whose states are measurements."""
     given: dict[str, Any] = dict(options)
     unknown = given.keys() - set(NAMES)
     if unknown:
@@ -113,7 +113,7 @@ def signal_options(signals: Signals, delay: int) -> SignalOptions:
 
 
 def with_outside_columns(plant: Plant, options: SignalOptions) -> Plant:
-    """The plant with the columns that, by the options, the system does not influence."""
+    """The plant with the columns that, according to the options, the system does not influence."""
     follows = [(name, name) for name in options.get("held", ())]
     for text in options.get("previewed", ()):
         name, equals, source = (part.strip() for part in text.partition("="))

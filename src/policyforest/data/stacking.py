@@ -1,6 +1,6 @@
-"""Stacking: samples of what was measured become samples of the state that a policy acts on, rows of history included.
+"""Stacking: converts samples of measurements to samples of the state that a policy acts on, which includes history.
 
-Rows at the beginning of an episode whose history is not known are lost, and counted.
+Rows at the beginning of an episode whose history is not known are lost; they are counted.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from policyforest.data.transitions import Transitions
 
 Before = Literal["unknown", "idle"]
-"""What was commanded before an episode: not known, or the idle action"""
+"""The command before an episode: not known, or the idle action"""
 
 
 def rows_before(signals: Signals, before: Before) -> int:
-    """The rows of an episode that are lost before the first state is complete, at most."""
+    """The largest number of rows of an episode that are lost before the first state is complete."""
     return signals.warm_up + (signals.history_actions if before == "unknown" else 0)
 
 
@@ -93,7 +93,7 @@ def _stacked(data: Transitions, rows: NDArray[np.intp], signals: Signals, before
 
 
 def channel_rows(measured: Floats, signals: Signals) -> Floats:
-    """The channels of measured rows that follow each other; a ValueError where a derived one has no finite value."""
+    """The channels of measured rows that follow each other; a derived channel that is not finite is a ValueError."""
     derived, ready = signals.program.run(np.ascontiguousarray(measured), Memory())
     columns: Floats = np.concatenate([measured, derived], axis=1)[:, list(signals.kept)]
     bad = ~np.isfinite(columns) & ready[:, None]

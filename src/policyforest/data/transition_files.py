@@ -2,9 +2,9 @@
 
 Both hold the arrays and one JSON text with the spaces. An ``.npz`` is a plain zip of ``.npy`` arrays without
 compression, so that no file can claim more memory than it has bytes; pickled objects are never read. A
-Parquet file carries a seal, a digest of itself in the gap that the format allows before its footer, because a
-damaged one can end the process of the library that reads it; the seal is no defence against malice, so use ``.npz`` for
-files from untrusted sources.
+Parquet file has a seal, a digest of the file in the gap that the format allows before its footer, because reading a
+damaged Parquet file can end the process. The seal does not protect against malicious files, so use ``.npz`` for files
+from untrusted sources.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def _read_npz(path: Path) -> tuple[str, dict[str, Array]]:
 
 
 def _read_npy(content: bytes) -> Array:
-    """An array in NumPy's format, whose header must agree with the number of bytes there are."""
+    """An array in NumPy's format, whose header must agree with the number of bytes."""
     file = io.BytesIO(content)
     version = np.lib.format.read_magic(file)
     if version != (1, 0):
@@ -196,7 +196,7 @@ def _read_parquet(path: Path) -> tuple[str, dict[str, Array]]:
 
 
 def _column_names(name: str, present: list[str]) -> list[str]:
-    """The columns that an array must have been written to, its width taken from the names there are."""
+    """The columns that an array must have been written to; its width follows from the names that are present."""
     if ARRAYS[name][1] == 1:
         return [PARQUET_COLUMNS[name]]
     width = sum(column.startswith(f"{PARQUET_COLUMNS[name]}_") for column in present)

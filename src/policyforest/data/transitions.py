@@ -40,7 +40,7 @@ ROW_FIELDS = ("states", "actions", "rewards", "next_states", "terminals", "episo
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class Transitions:
-    """N samples of a system with continuous states and actions: arrays that cannot be written to.
+    """N samples of a system with continuous states and actions, in read-only arrays.
 
     | field | shape | |
     |---|---|---|
@@ -55,8 +55,8 @@ class Transitions:
     | `plant` | | what else is known: names of the columns, a reward or an end as a formula |
     | `delay_search` | | the evidence for a delay that was found (``delay="auto"``), else None; not stored in files |
 
-    Without `observation_space` the states are unbounded; without `state_limits` they are those of the space;
-    without `episodes` a new one begins after a terminal sample and wherever a state is not the next state of
+    Without `observation_space` the states are unbounded. The default of `state_limits` is the box of the observation
+    space. Without `episodes` a new episode begins after a terminal sample and wherever a state is not the next state of
     the sample before. States outside of `state_limits` are kept and counted (`n_outside`) with one warning, and angles
     outside of their turn are moved by whole turns; `outside="raise"` refuses both, and "keep" does not warn.
     `SignalOptions` such as ``history=2`` or ``delay="auto"`` build the states from the measurements, as `with_signals`
@@ -191,13 +191,13 @@ class Transitions:
 
     @property
     def n_episodes(self) -> int:
-        """How many episodes there are."""
+        """The number of episodes."""
         return len(np.unique(self.episodes))
 
     @property
     def unbounded(self) -> tuple[int, ...]:
-        """The state dimensions whose box is read off the data, because the problem bounds them on neither or
-        only on one side."""
+        """The state dimensions whose box is taken from the samples, because the problem bounds them on one side or not
+        at all."""
         return tuple(np.flatnonzero(~np.isfinite(self.state_limits).all(axis=1)).tolist())
 
     @property
@@ -207,7 +207,8 @@ class Transitions:
 
     def state_box(self) -> Floats:
         """The box (dS, 2) of the states to learn on: `state_limits` where they are finite, wider where samples leave
-        them, else the extremes of the samples. Terminal next states do not count, since no action is taken there."""
+        them, otherwise the extremes of the samples. Terminal next states do not count, because no action is taken
+        there."""
         low = np.minimum(self.states.min(axis=0), self._living().min(axis=0, initial=np.inf))
         high = np.maximum(self.states.max(axis=0), self._living().max(axis=0, initial=-np.inf))
         told = np.where(np.isfinite(self.state_limits), self.state_limits, np.array([np.inf, -np.inf]))
@@ -236,13 +237,13 @@ class Transitions:
         return judged(self, reward, terminal)
 
     def with_signals(self, *, before: Before = "unknown", **options: Unpack[SignalOptions]) -> Transitions:
-        """Samples of the state that a policy acts on, where the states so far are what was measured: with a history of
-        measurements and actions, derived signals, and what is known of the actuators.
+        """Converts samples whose states are measurements to samples of the states that a policy acts on: with a history
+        of measurements and actions, derived signals, and the known limits of the actuators.
 
         Rows at the beginning of episodes whose history is not known are lost; `n_lost` counts them.
 
         Args:
-            before: What was commanded before each episode: "unknown", or the "idle" action.
+            before: The command before each episode: "unknown", or the "idle" action.
             **options: `SignalOptions`.
         """
         from policyforest.data.retelling import stacked

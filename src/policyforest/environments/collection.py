@@ -78,7 +78,7 @@ def _limits(episodes: int | None, steps: int | None) -> tuple[int | None, int | 
 
 
 def _limited(env: Environment, policy: object | None, signals: SignalOptions) -> Environment:
-    """The environment behind actuators, where these are known; a policy that has signals has its actuators itself."""
+    """The environment behind the known actuators, if any; a policy that has signals applies its actuators itself."""
     box = bounds(require_actions("env.action_space", env.action_space))
     wanted = {name: signals.get(name) for name in ("max_rate", "dead_zone", "quantum")}
     limits = Actuators(**{name: numbers_per_action(name, n, len(box)) for name, n in wanted.items()}).checked(box)  # type: ignore[arg-type]
@@ -88,7 +88,7 @@ def _limited(env: Environment, policy: object | None, signals: SignalOptions) ->
 
 
 def _played(player: EpisodePlayer, seed: int, most_episodes: int | None, left: int | None) -> list[Episode]:
-    """Episodes until there are enough of them or of their steps, with notes on what looks wrong about them."""
+    """Plays episodes until there are enough episodes or steps, and warns of common mistakes."""
     played: list[Episode] = []
     while (most_episodes is None or len(played) < most_episodes) and left != 0:
         played.append(player.play(seed, len(played), at_most=left))

@@ -30,8 +30,8 @@ from policyforest.data.plant import Plant
 from policyforest.environments.known_task import environment_plant
 from policyforest.environments.problems.native import NativeProblem
 
-# Steps that the core plays before it comes back, at first and at most: random numbers are drawn ahead for all
-# of them, most random episodes end early, and Ctrl-C is seen in between.
+# Steps that the core plays per call, at first and at most. Random numbers are drawn ahead for all of them although
+# most random episodes end early, and Ctrl-C is noticed only between calls.
 FIRST_BLOCK, LARGEST_BLOCK = 32, 4096
 TRANSPARENT_WRAPPERS = (TimeLimit, OrderEnforcing, PassiveEnvChecker)
 
@@ -53,8 +53,8 @@ class Episode:
 class EpisodePlayer:
     """Plays episodes of one policy in one environment; `policy` None draws actions uniformly from their box.
 
-    A policy has ``act(state)``, or ``predict(observation, ...)`` as Stable-Baselines3's, or is a function of
-    the observation. One that has a `native` controller runs in the core where the environment does."""
+    A policy has ``act(state)``, or ``predict(observation, ...)`` like Stable-Baselines3's, or is a function of
+    the observation. A policy with a `native` controller runs in the core if the environment does."""
 
     def __init__(self, env: Environment, policy: object | None, max_steps: int | None = None) -> None:
         if not isinstance(env, gym.Env):
@@ -103,7 +103,7 @@ class EpisodePlayer:
         return self._play_loop(env_seed, generator, limit)
 
     def check_seed(self, seed: int, first: Floats, stacklevel: int) -> None:
-        """Warns where episode 0 of this seed, which began with the state `first`, would now begin with another."""
+        """Warns if episode 0 of this seed, which began with the state `first`, would now begin with another state."""
         if not self.native:
             warn_if_unseeded(self.env, random_streams(seed, 0)[0], first, stacklevel + 1)
 
@@ -172,9 +172,9 @@ def id_from_file(where: str, id: str) -> str:
 
 
 def warn_if_unseeded(env: Environment, seed: int, first: Floats, stacklevel: int) -> None:
-    """Warns where a reset with the seed of an earlier episode does not begin as that one did.
+    """Warns if a reset with the seed of an earlier episode does not begin with the same state as that episode.
 
-    Called once at the end of a run, so that the episodes themselves meet no reset that a user does not expect."""
+    Called once at the end of a run, so that no extra reset happens between the episodes."""
     again = np.array(env.reset(seed=seed)[0], dtype=np.float64)
     if np.array_equal(first, again, equal_nan=True):
         return
@@ -187,8 +187,8 @@ def warn_if_unseeded(env: Environment, seed: int, first: Floats, stacklevel: int
 
 
 def uniform_actions(space: Box, generator: np.random.Generator, steps: int) -> Floats:
-    """Rows drawn uniformly from the box, as numbers that the space can hold; drawn at once or one by one,
-    they are the same."""
+    """Rows drawn uniformly from the box, as numbers that the space can hold. They are the same whether they are
+    drawn at once or one by one."""
     low, high = bounds(space).T
     drawn = np.minimum(low + generator.random((steps, len(low))) * (high - low), high)
     held: Floats = drawn.astype(space.dtype).astype(np.float64)
@@ -202,7 +202,7 @@ def random_streams(seed: int, episode: int) -> tuple[int, np.random.Generator]:
 
 
 def _native_problem(env: Environment) -> tuple[NativeProblem | None, int | None]:
-    """The benchmark problem inside and its time limit, if no wrapper changes or watches what happens."""
+    """The benchmark problem inside and its time limit, if no wrapper changes or observes its steps."""
     time_limit: int | None = None
     while isinstance(env, gym.Wrapper):
         if type(env) not in TRANSPARENT_WRAPPERS:

@@ -1,4 +1,4 @@
-"""What a policy is worth: the returns of many episodes, with a confidence interval."""
+"""Evaluation of a policy: the returns of many episodes, with a confidence interval."""
 
 from __future__ import annotations
 

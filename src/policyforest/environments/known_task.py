@@ -44,7 +44,7 @@ class KnownTask(gym.Wrapper[Any, Any, Any, Any]):
         return observation, info
 
     def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
-        """Steps the environment, and judges the step by what is known."""
+        """Steps the environment, and applies the known reward and end to the step."""
         observation, reward, terminated, truncated, info = super().step(action)
         here, self._state = self._state, np.array(observation, dtype=np.float64)[None]
         taken = np.array(action, dtype=np.float64).reshape(1, -1)
@@ -59,7 +59,7 @@ class KnownTask(gym.Wrapper[Any, Any, Any, Any]):
 def known_task(
     env: gym.Env[Any, Any], reward: KnownFunction | None, terminal: KnownFunction | None
 ) -> gym.Env[Any, Any]:
-    """The environment with what is known; the environment itself if nothing is."""
+    """The environment with the known reward and end; the environment itself if neither is known."""
     return env if reward is None and terminal is None else KnownTask(env, reward, terminal)
 
 

@@ -1,4 +1,4 @@
-"""The benchmark problems by their short names, each with its discount: the paper's, where it has the problem."""
+"""The benchmark problems by their short names, each with its discount: the paper's, if the paper has the problem."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def environment_id(problem: str) -> str:
 
 
 def named_problem(problem: str) -> NamedProblem:
-    """The problem of a short name or of an id, with the default discount where it has no name here."""
+    """The problem of a short name or of an id; a problem without a name here has the default discount."""
     id = environment_id(problem)
     known = {named.id: named for named in PROBLEMS.values()}
     return known.get(id, NamedProblem(id, DISCOUNT))

@@ -37,7 +37,7 @@ class SignalTask(gym.Wrapper[Any, Any, Any, Any]):
 
     Args:
         env: An environment with Box spaces.
-        probe: Chooses the actions of these episodes, such as a `NoisyBaseline`; None: random actions.
+        probe: Chooses the actions of the episodes that find the delay, such as a `NoisyBaseline`; None: random actions.
         filling: Chooses actions from measurements while the history fills: an object with ``act(observation)``, such as
             the result of `as_baseline`. None: the idle action, or, for an agent with a guard, the guard's controller.
         **options: `SignalOptions`.
@@ -81,7 +81,7 @@ class SignalTask(gym.Wrapper[Any, Any, Any, Any]):
         self._buffer = SignalBuffer(signals, bounds(actions))
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Begins an episode, and lets `filling` act until the state is complete. An episode that ends before is
+        """Begins an episode, and lets `filling` act until the state is complete. An episode that ends earlier is
         counted, and another one begins."""
         for _ in range(MOST_SHORT_EPISODES):
             state, info = self._filled(seed, options)
@@ -96,7 +96,7 @@ class SignalTask(gym.Wrapper[Any, Any, Any, Any]):
         )
 
     def _filled(self, seed: int | None, options: dict[str, Any] | None) -> tuple[Any, dict[str, Any]]:
-        """The first complete state of a new episode; None for one that ends before."""
+        """The first complete state of a new episode; None if the episode ends earlier."""
         observation, info = super().reset(seed=seed, options=options)
         self._buffer.reset()
         state, ended = self._buffer.measure(observation), False
@@ -125,7 +125,7 @@ class SignalTask(gym.Wrapper[Any, Any, Any, Any]):
         self.n_short_episodes += 1
 
     def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
-        """Steps the environment with the action that the command becomes."""
+        """Steps the environment with the action that results from the command."""
         taken = self._buffer.act(np.asarray(action, dtype=np.float64))
         observation, reward, terminated, truncated, info = super().step(taken.astype(self.action_space.dtype))
         return self._buffer.measure(observation), reward, terminated, truncated, info | {"applied": taken}

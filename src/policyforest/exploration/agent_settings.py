@@ -1,4 +1,4 @@
-"""An agent as plain data and back: everything that its run depends on, kept in ``settings.json`` of a run directory."""
+"""Converts an agent to plain data and back: all settings of its run, stored in ``settings.json`` of a run directory."""
 
 from __future__ import annotations
 

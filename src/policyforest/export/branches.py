@@ -1,4 +1,4 @@
-"""Trees as nested ifs: no table to load from, every threshold in the code."""
+"""Trees as nested ifs: the thresholds are in the code, so no table has to be loaded."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ DEEPEST = 120
 def tree_functions(program: Program, forest: CodeForest, j: int) -> Iterator[str]:
     """One function per tree, which returns the value of its leaf.
 
-    One function for all would be faster by a third on a Cortex-M4F, since the compiler knows in the next tree what was
-    compared in the last one; but it takes minutes to compile 6,500 leaves that way, and twice the flash."""
+    One function for all trees would be faster by a third on a Cortex-M4F, because the compiler can use the comparisons
+    of one tree in the next. But then it takes minutes to compile 6,500 leaves, and the code takes twice the flash."""
     result = _value_type(program, forest)
     used = sorted({f for tree in forest.trees for f in tree.feature if f >= 0})
     parameters = [f"word k{d}" for d in used] + _leaf_parameters(program, forest)
@@ -65,13 +65,13 @@ def _needs(tree: CodeTree, forest: CodeForest, parameter: str) -> bool:
 
 
 def require_shallow(depth: int) -> None:
-    """A ValueError where ifs would nest deeper than a compiler must take."""
+    """Raises a ValueError if ifs would nest deeper than every compiler must allow."""
     if depth > DEEPEST:
         raise ValueError(f"style: is 'branches' for a tree of depth {depth}, at most {DEEPEST} is allowed; use 'table'")
 
 
 def _tree_lines(program: Program, tree: CodeTree, linear: bool) -> Iterator[str]:
-    # What is still to be written, the next on top: a node and its depth, or text.
+    # The stack of what remains to be written: a node and its depth, or text.
     rest: list[tuple[int, int] | str] = [(0, 0)]
     while rest:
         item = rest.pop()
@@ -107,6 +107,6 @@ def _leaf(program: Program, tree: CodeTree, number: int, linear: bool) -> str:
 
 
 def _whole(key: int, bits: int) -> str:
-    """A signed number in C; the most negative one has no literal of its own."""
+    """A signed number in C, which has no literal for the most negative one."""
     suffix = "LL" if bits == 64 else "L" if bits == 32 else ""
     return f"(-{-(key + 1)}{suffix} - 1)" if key == -(1 << (bits - 1)) else f"{key}{suffix}"

@@ -1,4 +1,4 @@
-"""A policy as C99: a header, a source file, and a directory around them that is ready to use.
+"""A policy as C99: a header and a source file, in a directory that is ready to use.
 
 The default style is a table and a loop (small, compiles at once); "branches" is nested ifs (fastest for small trees).
 float64 gives the actions of ``policy.act`` bit for bit, float32 those of ``policy.astype("float32").act``, int16 those
@@ -49,7 +49,7 @@ class CExport:
     n_leaves: int
     depth: int
     comparisons: int
-    """The largest number of comparisons of an action"""
+    """The largest number of comparisons for one action"""
     n_bytes: int
     """The bytes of the tables, exact (style "table"), or of the code on a Cortex-M4F, estimated ("branches")"""
     error: QuantisationError | None = None
@@ -72,8 +72,8 @@ def export_c(
 ) -> CExport:
     """Writes a policy as C99 into a directory, which is created if it is missing.
 
-    Either all files are written or none. `max_bytes` refuses a policy whose tables (or, with "branches", whose code by
-    estimate) are larger."""
+    Either all files are written or none. A policy is refused if its tables (or, with "branches", its code by estimate)
+    take more than `max_bytes`."""
     if not isinstance(policy, Policy):
         raise TypeError(f"policy: is a {type(policy).__name__}, must be a Policy of forests to be exported as C")
     one_of("precision", precision, PRECISIONS)

@@ -150,7 +150,7 @@ def _wrapped_roots(table: TreeTable) -> list[int]:
 
 
 def _signed_literal(bits: int) -> Any:
-    """Whole numbers of C; the most negative one has no literal of its own."""
+    """Writes whole numbers in C, which has no literal for the most negative one."""
     suffix = {16: "", 32: "", 64: "LL"}[bits]
     lowest = -(1 << (bits - 1))
 

@@ -20,7 +20,7 @@ def comparisons(policy: Policy, states: ArrayLike) -> NDArray[np.int64]:
 
 
 def _steps(forest: Forest, k: int, rows: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The depths of the leaves that the rows fall into: all rows go down side by side."""
+    """The depths of the leaves that the rows fall into; all rows go down the tree together."""
     arrays = forest.arrays
     nodes = slice(int(arrays["node_offsets"][k]), int(arrays["node_offsets"][k + 1]))
     feature, split, child = arrays["feature"][nodes], arrays["split"][nodes], arrays["child"][nodes]

@@ -10,10 +10,10 @@ from pathlib import Path
 
 
 def write_directory(directory: Path, files: Mapping[str, str]) -> None:
-    """Writes files into a directory that is made if it is missing.
+    """Writes files into a directory, which is created if it is missing.
 
-    All of them are written to a temporary folder first, so a full disk or a forbidden place leaves nothing behind;
-    then each is renamed into its place."""
+    All files are first written to a temporary folder, so a full disk or a missing permission leaves nothing behind.
+    Then each file is moved to its place."""
     if directory.exists() and not directory.is_dir():
         raise ValueError(f"directory: is '{directory}', which is a file; must be a directory or a new name")
     made = not directory.exists()

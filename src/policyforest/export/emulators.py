@@ -103,7 +103,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Contender:
-    """C code with a function from a state to an action, ours or another's."""
+    """C code with a function from a state to an action, by this library or another one."""
 
     sources: tuple[Path, ...]
     header: str
@@ -130,7 +130,7 @@ def exported(directory: Path, name: str = "policy") -> Contender:
 
 
 def exported_controller(directory: Path, name: str = "policy") -> Contender:
-    """The same with a history: each call is a control step of one episode, and takes a measurement."""
+    """The same for a policy with a history: each call takes a measurement and is a control step of one episode."""
     whole = exported(directory, name)
     header = (directory / f"{name}.h").read_text(encoding="utf-8")
     mark = f"#define {name.upper()}_MEASURED "
@@ -187,19 +187,19 @@ def run(target: Target, program: Path, contender: Contender) -> Trial:
 
 
 def flash_bytes(target: Target, program: Path) -> int:
-    """Code, constants and initial values of a program."""
+    """Bytes of the code, constants and initial values of a program."""
     text, data = run_tool([require_tool(target.size, target.packages), program]).splitlines()[1].split()[:2]
     return int(text) + int(data)
 
 
 def ram_bytes(target: Target, program: Path) -> int:
-    """Variables of a program, the stack not counted."""
+    """Bytes of the variables of a program, without its stack."""
     _, data, bss = run_tool([require_tool(target.size, target.packages), program]).splitlines()[1].split()[:3]
     return int(data) + int(bss)
 
 
 def _compile_flags(target: Target) -> Sequence[str]:
-    """The flags that matter when there is nothing to link."""
+    """The flags that matter when nothing is linked."""
     flags = [flag for flag in target.flags if not flag.startswith(("-Wl", "-T", "-nostart", "-static", "-specs"))]
     return [flag for flag in flags if not flag.endswith(".ld")]
 

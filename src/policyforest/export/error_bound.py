@@ -1,9 +1,9 @@
-"""How far the actions of a policy in 16-bit numbers can be from the policy's, for every state of its box.
+"""How far the actions of a 16-bit policy can be from those of the original policy, for every state of its box.
 
-A tree of the quantised policy takes another leaf only where the state lies in the same cell as a split that it meets.
-Let J[d, c] be the sum over trees of the largest jump across a split of that tree in cell c of dimension d; at a state
-with the cells c_0, c_1, …, all trees together jump by at most J[0, c_0] + J[1, c_1] + …, hence nowhere by more than
-the sum over d of max_c J[d, c]. The rounding errors of the leaves' numbers are added to that.
+A tree of the quantised policy reaches another leaf only if the state lies in the same cell as a split on its path. Let
+J[d, c] be the sum over trees of the largest jump across a split of that tree in cell c of dimension d. At a state with
+the cells c_0, c_1, …, all trees together jump by at most J[0, c_0] + J[1, c_1] + …. Therefore they never jump by more
+than the sum over d of max_c J[d, c]. The rounding errors of the leaves' numbers are added to that.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ def run_tool(command: Sequence[str | Path], **options: Any) -> str:
 
 
 class HostDriver:
-    """The C code that calls policies; one for all of them."""
+    """The C code that calls policies; one driver serves all of them."""
 
     def __init__(self, folder: Path, compiler: str = "cc") -> None:
         library = folder / "driver.so"

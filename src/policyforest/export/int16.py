@@ -1,9 +1,10 @@
 """Policies in 16-bit whole numbers: states, thresholds and leaves quantised, each dimension on its own scale.
 
 A state dimension x becomes the cell q(x) = floor((x - lo) * 65536 / (hi - lo)) - 32768, computed in float32. A split at
-v lies in the cell q(v); the whole cell goes to the lower child if v lies in its upper half, else to the upper one. A
-constant leaf is a multiple of 1/65534 of the leaves' range. A linear leaf is W·q + C, W of 16 bits and C of 32, all in
-one unit for a forest; sums wrap round modulo 2^32 and come back into range, since every leaf's value in its box does.
+v lies in the cell q(v); the whole cell goes to the lower child if v lies in its upper half, and otherwise to the upper
+one. A constant leaf is a multiple of 1/65534 of the leaves' range. A linear leaf is W·q + C, with W of 16 bits and C of
+32 bits, all in one unit for a forest. Sums wrap round modulo 2^32; the results are in range again, because the value of
+every leaf in its box is.
 
 `QuantisedPolicy` computes what the C code computes, bit for bit.
 """
@@ -29,7 +30,7 @@ LOWEST, HIGHEST = -32768, 32767
 LARGEST_LEAF = 32767
 # Sums of all trees stay below this; the other half of 32 bits is left for the rounding of coefficients.
 LARGEST_SUM = 2.0**30
-# More splits than one in this many, in one dimension, must not vanish.
+# At most one in this many splits of a dimension may vanish.
 MOST_LOST = 100
 
 

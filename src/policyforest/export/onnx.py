@@ -1,9 +1,9 @@
 """A policy as an ONNX model: standard operators, float32, one batch of states in, one of actions out.
 
-Constant leaves become a TreeEnsembleRegressor with one target per tree; linear leaves become one whose targets are the
-numbers of the leaves, and Gather then takes their coefficients. Values of trees are added by one Sum, from the first
-tree to the last: the order of `policy.astype("float32").act`, whose actions the model gives. Angles are wrapped before,
-and actions clipped after.
+Constant leaves become a TreeEnsembleRegressor with one target per tree. Linear leaves become one whose targets are the
+numbers of the leaves, for which Gather then looks up the coefficients. One Sum adds the values of the trees, from the
+first tree to the last. This is the order of `policy.astype("float32").act`, and the model gives the same actions.
+Angles are wrapped before the trees, and actions are clipped after them.
 """
 
 from __future__ import annotations

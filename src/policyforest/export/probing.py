@@ -1,4 +1,4 @@
-"""States on which an export is compared with its policy: ordinary ones, and those that find mistakes."""
+"""States on which an export is compared with its policy: ordinary ones, and those that reveal mistakes."""
 
 from __future__ import annotations
 

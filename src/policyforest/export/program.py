@@ -2,8 +2,8 @@
 width.
 
 A float is compared by its *key*: its bits read as a signed integer, with the magnitude of negative numbers inverted.
-For floats, `x <= v` is equivalent to `key(x) <= key(v)` for integers, for every x (±0 and subnormals included) once v =
--0 is written as +0. Integers need no float unit, no status register and no library to be compared.
+For floats, `x <= v` is equivalent to `key(x) <= key(v)` for integers, for every x (±0 and subnormals included), if
+v = -0 is replaced by +0. Comparing integers needs no float unit, no status register and no library.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ def signal_facts(policy: Policy, program: Program, runner: Policy | Float32Polic
 
 
 def _helpers(signals: Signals, program: Program, limits: list[list[str]], lines: list[str]) -> dict[str, Any]:
-    """The functions that the code needs, and their numbers: a function that nothing calls would cause a warning."""
+    """The functions that the code needs, and their numbers; compilers would warn of unused functions."""
     columns = [*range(len(signals.measured)), *signals.program.outputs]
     used = _used(signals.program.operations, [columns[i] for i in signals.kept])
     operations = [signals.program.operations[k] for k in sorted(used)]
@@ -135,7 +135,7 @@ def _recorded_run(
 
 
 def _operations(signals: Signals, program: Program) -> tuple[list[str], int, list[str], list[str]]:
-    """Lines that compute values, the places of memory, lines that save them, and the values of the channels."""
+    """Lines that compute values, the number of places in memory, lines that save values, and the channels' values."""
     lines, saved, waits, places = [], [], list[int](), 0
     operations = signals.program.operations
     for k, op in enumerate(operations):
@@ -156,7 +156,7 @@ def _operations(signals: Signals, program: Program) -> tuple[list[str], int, lis
 
 
 def _known(op: Operation, text: str, doubtful: list[int], program: Program) -> str:
-    """The text of an operation, with NaN for its value where an operand that matters is not finite."""
+    """The text of an operation, whose value becomes NaN if an operand that matters is not finite."""
     yes, no = (program.literal(x) for x in (1.0, 0.0))
     match op.word:
         case "and" | "or":

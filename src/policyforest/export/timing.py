@@ -47,7 +47,7 @@ class InstructionCount:
     each: float
     """Instructions per comparison: the slope of a straight line through all calls"""
     outside: float
-    """The rest of a call: such that no call seen lies above the line"""
+    """The rest of a call, chosen so that no counted call lies above the line"""
     n_states: int
 
 

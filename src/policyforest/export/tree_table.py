@@ -2,8 +2,8 @@
 
 A node is a head and a threshold; its lower child follows it, the upper one follows the lower one's subtree. The head
 holds, from its lowest bit: whether the lower child is a leaf, whether the upper one is, the input that is compared, and
-how many words the upper child lies behind the lower one. A leaf is its numbers. With 16-bit words that is six bytes per
-leaf: two for its value, four for the split that it requires.
+how many words the upper child comes after the lower one. A leaf consists of its numbers. With 16-bit words, a leaf
+takes six bytes: two for its value, and four for the split that it requires.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class TreeTable:
     root_bits: int
     feature_bits: int
     wide: bool
-    """A head of two words, the lower half first: the table has a tree too large for one of 16 bits"""
+    """Whether a head has two words, the lower half first, because a tree is too large for one word of 16 bits"""
 
     @property
     def side_by_side(self) -> int:

@@ -1,10 +1,10 @@
 """The best of several actions at a cost per state that has a bound: candidates, then exact line searches.
 
-Branch and bound finds the true maximum of F(s, ·), but may visit any number of boxes on the way. Here F is asked at a
-fixed set of points of the action box. From the best two of them, one action dimension after the other goes to its exact
-maximum with the others fixed; the better end goes over all dimensions once more. The result is at least as good as the
-best point and never better than the true maximum. On learned Q forests it misses at most 0.2% of the spread over the
-actions on average (docs/learning.md).
+Branch and bound finds the true maximum of F(s, ·), but may visit any number of boxes on the way. Here F is evaluated at
+a fixed set of points of the action box. From the best two of them, one action dimension after the other goes to its
+exact maximum with the others fixed. From the better of the two results, all dimensions are searched once more. The
+final result is at least as good as the best point and never better than the true maximum. On learned Q forests it
+misses at most 0.2% of the spread over the actions on average (docs/learning.md).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from policyforest._support.arguments import Floats
 # Points of the action box besides its middle, and how many of the best are searched from. (One start misses twice as
 # much, four gain little.) The number is prime, and the lattice of this step keeps its points far from each other.
 N_CANDIDATES, LATTICE_STEP, STARTS = 31, 12, 2
-# States whose candidates are asked for together: 15 MB of rows for ten inputs.
+# States whose candidates are evaluated together: 15 MB of rows for ten inputs.
 CHUNK = 4096
 
 Maxima = tuple[Floats, Floats, Floats, Floats]
@@ -46,7 +46,7 @@ def _sweep(forest: _core.Forest, x: Floats, actions: list[int], n_threads: int) 
 def candidate_points(n_dims: int) -> Floats:
     """The middle of the unit cube, and a lattice in it whose points are evenly spaced along every dimension (Korobov).
 
-    Whole numbers alone decide where they are, so that all machines agree."""
+    The lattice is computed from whole numbers alone, so that all machines agree."""
     steps = [pow(LATTICE_STEP, j, N_CANDIDATES) for j in range(n_dims)]
     lattice = (np.outer(np.arange(N_CANDIDATES), steps) % N_CANDIDATES + 0.5) / N_CANDIDATES
     return np.concatenate([np.full((1, n_dims), 0.5), lattice])

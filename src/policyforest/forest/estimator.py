@@ -42,7 +42,7 @@ class ForestRegressor(base.RegressorMixin, base.BaseEstimator):  # type: ignore[
         n_jobs: The number of threads: None is 1, -1 all cores. Results do not depend on it.
 
     Attributes:
-        forest_ (Forest): The grown forest, for all that a scikit-learn estimator cannot do.
+        forest_ (Forest): The grown forest, for operations that scikit-learn's estimators do not have.
         n_features_in_ (int): The number of inputs.
         feature_names_in_ (ndarray of str): The column names of X, if it had any.
     """
@@ -70,8 +70,8 @@ class ForestRegressor(base.RegressorMixin, base.BaseEstimator):  # type: ignore[
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Grow the forest; samples of weight zero count as absent."""
         rows, targets = validation.validate_data(self, X, y, dtype=np.float64, y_numeric=True)
-        # Weights of 1 where none are given: with them the same random numbers are drawn as for any other weights, so
-        # that a weight of two is a sample that is there twice, to the bit.
+        # The default weights are 1: with them the same random numbers are drawn as with any other weights, so that a
+        # weight of two gives the same bits as a repeated sample.
         sample_weight = validation._check_sample_weight(sample_weight, rows, dtype=np.float64)
         n_samples, n_inputs = rows.shape
         self.forest_: Forest = grow_forest(

@@ -1,8 +1,8 @@
 """Regression forests: predict, project, average, prune, and find the best action. `growing` makes them.
 
-A forest is the average of M trees over D inputs, F(x) = sum_k t_k(x) / M, with a bounding box. Where a tree compares
-``x[d] <= v`` the lower child is taken. Leaves are constants ("PWC") or linear functions w·x + c ("PWL"). The work is
-done by the native core; the objects here hold it, check what comes in and never change.
+A forest is the average of M trees over D inputs, F(x) = sum_k t_k(x) / M, with a bounding box. If ``x[d] <= v`` at a
+node, the lower child is taken. Leaves are constants ("PWC") or linear functions w·x + c ("PWL"). The work is done by
+the native core; the objects here hold a forest of the core, check all arguments and never change.
 """
 
 from __future__ import annotations

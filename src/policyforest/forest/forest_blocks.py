@@ -1,9 +1,9 @@
-"""Growing and maximising in blocks, by whatever `Executor` there is.
+"""Growing and maximising in blocks, by any `Executor`.
 
-A forest is grown some trees at a time: tree k draws from stream k of the seed, so blocks join to the whole, bit for
-bit. The best actions of many states are found some states at a time: each state's is its own. What stays the same from
-one call to the next (the inputs in the order in which trees are grown, the states in an order in which neighbours are
-near each other) is made and shared once.
+A forest is grown some trees at a time: tree k draws from stream k of the seed, so the joined blocks are the whole
+forest, bit for bit. The best actions of many states are found some states at a time, because they do not depend on each
+other. Data that stay the same between calls (the inputs in the order in which trees are grown, the states in an order
+in which neighbours are near each other) are made and shared once.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class SharedInputs:
         self._shared = executor.share(f"{name} inputs", self._table[:dims])
 
     def grow(self, y: ArrayLike, *, score: Score = None, tell: Tell = silent, **how: Any) -> Forest:
-        """The forest that `grow_forest` grows on these inputs; `tell` is called with the part that is done."""
+        """The forest that `grow_forest` grows on these inputs; `tell` is called with the fraction that is done."""
         targets = moderate("y", finite_array("y", y, 1))
         if len(targets) != self.n_samples:
             raise ValueError(f"y: has {len(targets)} values for the {self.n_samples} rows of X")
@@ -93,7 +93,7 @@ def _grow_trees(trees: range, n_jobs: int, columns: Floats, targets: tuple[Float
 
 
 class SharedStates:
-    """States whose best actions are asked for, from one forest after another."""
+    """States whose best actions are found for one forest after another."""
 
     def __init__(self, executor: Executor, name: str, states: Floats) -> None:
         self._executor, self._name, self._n = executor, name, len(states)

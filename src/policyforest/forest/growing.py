@@ -54,7 +54,8 @@ def grow_forest(
         sample_weight: One weight >= 0 per sample; samples of weight 0 count as absent.
         score: Splits are chosen by the variance of y, of "asinh" (outliers do not dominate), or of a function of y.
         grid: {input: number of steps} for inputs whose thresholds lie on a grid (see `Forest.best_action`).
-        periodic: {input: (lo, hi)} for angles, whose ends are the same point; each tree cuts the circle elsewhere.
+        periodic: {input: (lo, hi)} for angles, whose ends are the same point; each tree cuts the circle at its own
+            place.
         box: Rows (lo, hi), the domain of the forest, which must contain X; None: the range of X.
         random_state: The seed; the same seed gives the same forest, bit for bit, for any `n_jobs`.
         n_jobs: The number of threads; -1 for all cores.

@@ -22,7 +22,7 @@ from policyforest._support.arguments import (
 LeafModel = Literal["constant", "linear"]
 Score = Literal["asinh"] | Callable[[Floats], ArrayLike] | None
 
-# Weights that are all smaller are scaled.
+# If all weights are smaller than this, they are scaled.
 TINY_WEIGHT = 1e-100
 
 

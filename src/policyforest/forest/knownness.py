@@ -1,17 +1,17 @@
 """How well each part of a box is known: kd-trees that take points one by one (§ Exploration).
 
-Two forms. The paper's, "density", Eq. (alt:knownness): in each tree the density of points in the leaf of x over the
-density in the whole box, at most 1,
+There are two forms. The paper's is "density", Eq. (alt:knownness). In each tree it is the density of points in the leaf
+of x divided by the density in the whole box, and at most 1,
 
     knownness(x) = min(1, (points in the leaf / its volume) / (n / volume of the box)),
 
-averaged over trees whose splits are random. The "original" of Nouri and Littman, Eq. (MRE:knownness), on the box scaled
-to the unit cube, with splits in the middle of one dimension after the other:
+averaged over trees whose splits are random. The other is the "original" of Nouri and Littman, Eq. (MRE:knownness), on
+the box scaled to the unit cube, with splits in the middle of one dimension after the other:
 
     knownness(x) = min(1, (points in the leaf / nu) / (floor((n k / nu)^(1/k)) * longest side of the leaf)).
 
-The density ratio never saturates: where a system keeps to one path, all states off that path stay unknown for
-ever, since n grows as fast as any count. `enough` prevents that: beyond this number of points, leaves are no longer
+The density ratio never saturates: if a system keeps to one path, all states off that path stay unknown for ever,
+because n grows as fast as any count. `enough` prevents that: beyond this number of points, leaves are no longer
 compared with n.
 """
 

@@ -27,7 +27,7 @@ def search_mode(search: ActionSearch, n_actions: int) -> SearchMode:
 def states_in_box(states: ArrayLike, box: Floats, periodic: Periodic) -> Floats:
     """Rows of states, angles turned into their period, moved to the nearest point of the box.
 
-    Outside of the box a forest's outermost leaf answers, which is the leaf of that nearest point."""
+    Outside of the box a forest has the value of its outermost leaf, which is the leaf of that nearest point."""
     rows = finite_array("states", states, 2)
     if rows.shape[1] != len(box):
         raise ValueError(f"states: has {rows.shape[1]} columns, must have {len(box)}")

@@ -13,11 +13,11 @@ import numpy as np
 from policyforest._support.arguments import Floats
 from policyforest.learning.improvement.policy_search import better, certainly_better
 
-# Candidates in the order in which they are trusted: the system's own controller first, then what the samples say.
+# Candidates in the order in which they are trusted: the system's own controller first, then those from the samples.
 TRUSTED = ("baseline", "linear", "fpf-pwl", "grid", "linear-quadratic", "constant")
 # Candidates whose mean becomes a candidate if they cannot be distinguished.
 AVERAGED = ("fpf-pwl", "grid", "linear-quadratic")
-# An improvement that gains less than this part of what the start policy gained over a constant action is not taken.
+# An improvement that gains less than this fraction of the start policy's gain over a constant action is not taken.
 # (Pendulum of 8 kg: gains of 0.01% in the model were losses of up to 17% for forests in two of seven cases, and losses
 # for linear laws in four of fifty.)
 NEGLIGIBLE = 1e-3

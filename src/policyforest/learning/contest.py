@@ -1,12 +1,12 @@
 """The candidates for a policy, made and compared in a learned model.
 
 Candidates are the best constant action, the linear-quadratic regulator, dynamic programming on a grid of states of few
-dimensions, the regulator of the predicted state where commands act late, and a controller that is given; a Fitted
-Policy Forest and the Q function's own policy too, where a Q forest can carry the values, if noise matters or there is
-no grid. The best of them is improved in a model that is fitted again for the states it visits: by trajectories, by the
-gains of a linear law, or by rollouts, in this order, until one of them gives a clear improvement. All are compared on
-members of the ensemble that none of them was made with. A regulator that is optimal by its formula needs neither rivals
-nor improvement.
+dimensions, the regulator of the predicted state if commands act late, and the existing controller, if one is given.
+If noise matters or there is no grid, and a Q forest can represent the values, a Fitted Policy Forest and the greedy
+policy of the Q function are also candidates. The best candidate is improved in a model that is fitted again for the
+states that it visits: by trajectories, by the gains of a linear law, or by rollouts, in this order, until one of them
+gives a clear improvement. All are compared on members of the ensemble that none of them was made with. A regulator that
+is optimal by its formula needs neither rivals nor improvement.
 """
 
 from __future__ import annotations
@@ -49,15 +49,16 @@ from policyforest.learning.improvement.rollouts import ModelRollouts, checked_ac
 from policyforest.learning.improvement.starts import best_constant
 from policyforest.learning.improvement.trajectory_improvement import TrajectoryImprovement
 
-# A Q forest carries values in so many dimensions of (s, a); in more, rollouts do better without it.
+# A Q forest can represent values in up to so many dimensions of (s, a); in more, rollouts do better without it.
 Q_DIMENSIONS = 4
 # Members of the ensemble that policies are made with, and the first of those that only compare them.
 MEMBERS, FIRST_JUDGE = 4, 100
-# States that candidates are compared at; Q's own policy, which searches its action at each step, at fewer.
+# The number of states at which candidates are compared; fewer for the greedy policy of Q, which searches its action at
+# each step.
 JUDGED, JUDGED_SLOWLY = 200, 40
 GREEDY, MEAN = "q-greedy", "mean"
-# The part of its actions that a regulator may take near the limits of the action box, and how near, as a part of the
-# box.
+# The fraction of its actions that a regulator may take near the limits of the action box, and how near, as a fraction
+# of the box.
 LIMIT = 0.01
 
 
@@ -74,7 +75,7 @@ class PlannedPolicy:
     """The policy that the improvement started from"""
     improvement: Improvement | None = field(repr=False)
     note: str = ""
-    """Why planning was not used, or what the result does not beat"""
+    """Why planning was not used, or which alternative the result does not beat"""
 
 
 class Contest:
@@ -164,7 +165,7 @@ class Contest:
 
     def _solves(self, regulator: Any) -> bool:
         """Whether the model is linear with a quadratic reward, and the regulator stays away from ends, from the edge of
-        the data and from the limits of actions: then nothing is better in this model."""
+        the data and from the limits of actions: then no policy is better in this model."""
         if not self.model.is_linear_quadratic or self.baseline is not None:
             return False
         seed, box = self.seed + 5, bounds(self.data.action_space)
@@ -216,7 +217,7 @@ class Contest:
         ways: list[tuple[str, ModelImprovement]] = []
         if start != "grid":
             ways.append((f"improving {start} by trajectories", TrajectoryImprovement(self.discount, **few)))
-        # With late commands the model shares its errors with the prediction that the gains belong to.
+        # With late commands, the gains belong to a prediction of the state that has the same errors as the model.
         if not self.model.is_quiet and self.data.plant.delay == 0:
             ways.append((f"improving the gains of {start}", GainImprovement(self.discount, **how)))
         if start != "grid":

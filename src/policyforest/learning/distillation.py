@@ -1,9 +1,9 @@
-"""One tree in place of a forest, learned from what the forest does.
+"""One tree in place of a forest, learned from the actions of the forest.
 
 Merging trees and pruning the result (`Policy.simplify`, the paper's way) spends leaves all over the box of the states.
 A tree that is grown on the forest's own actions, at the states that the forest itself was learned for, needs a tenth of
-them: on the 6 kg pendulum 76 leaves keep its return of -129 (merged: -1419 with 100), on Pendulum-v1 144 keep -180
-(merged: -870 with 1,000).
+the leaves: on the 6 kg pendulum 76 leaves keep the return of -129 (merged: -1419 with 100), on Pendulum-v1 144 leaves
+keep -180 (merged: -870 with 1,000).
 """
 
 from __future__ import annotations

@@ -24,11 +24,11 @@ from policyforest.learning.q_function import QFunction
 from policyforest.policy.policy import Policy, uniform_states
 from policyforest.policy.policy_info import PolicyInfo
 
-# The default n_min, as a part of the states: the arg max of a forest is noisy, and leaves this large average the noise
-# of its random splits away. (10,000 uniform states: 62 in a linear leaf, where the authors tuned 125 for 25 trees; on
-# eight hard seeds of the 8 kg pendulum 62 and 50 trees gave -108, 100 gave -112.) Visited states are denser where it
-# matters, and smaller leaves keep their actions apart (Pendulum-v1, 10,000 steps: 20 in a leaf give -197, 62 give
-# -498).
+# The default n_min, as a fraction of the states: the arg max of a forest is noisy, and leaves this large average the
+# noise of its random splits away. (10,000 uniform states: 62 in a linear leaf, whereas the authors tuned 125 for 25
+# trees; on eight hard seeds of the 8 kg pendulum 62 and 50 trees gave -108, 100 gave -112.) Visited states are denser
+# where it matters, and smaller leaves keep their actions apart (Pendulum-v1, 10,000 steps: 20 in a leaf give -197, 62
+# give -498).
 LEAF_SHARE = {("linear", "uniform"): 1 / 160, ("linear", "visited"): 1 / 500, ("constant", "uniform"): 1 / 400}
 # Ten thousand states fill a box of two dimensions; most of a box with more dimensions is never visited.
 FILLED_DIMENSIONS = 2
@@ -40,7 +40,7 @@ class FittedPolicyForest:
 
     Args:
         leaf_model: "linear" (FPF:PWL) or "constant" (FPF:PWC).
-        n_states: How many states the policy is learned on.
+        n_states: The number of states that the policy is learned on.
         states: "uniform": states drawn in the box of the states; "visited": all states of the samples, filled up to
             `n_states` with states near them; "auto": uniform in one or two dimensions, visited in more.
         n_estimators: The number of trees for each action dimension. More trees act more steadily; 50 of them still

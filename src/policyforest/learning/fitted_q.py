@@ -2,10 +2,11 @@
 
 Q_1 is fitted on the rewards; then, with the samples (s, a, r, s'), Eqs. (FQI:input) and (FQI:output),
 
-    x = (s, a),    y = r + gamma * max_a' Q_{h-1}(s', a')    (y = r where s' is terminal).
+    x = (s, a),    y = r + gamma * max_a' Q_{h-1}(s', a')    (y = r if s' is terminal).
 
-The maximum over the action box is exact for one action dimension, and near it for several, where the exact one can cost
-milliseconds per state (`Forest.best_action`); the paper's merged and pruned tree is used on request.
+The maximum over the action box is exact for one action dimension. For several, a value near the maximum is used,
+because the exact one can cost milliseconds per state (`Forest.best_action`). The paper's merged and pruned tree is used
+on request.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from policyforest.learning.q_progress import QProgress
 from policyforest.learning.q_samples import QSamples
 from policyforest.learning.q_source import SampleSource
 
-# `horizon="auto"` ends at the latest when this part of the discounted future is left.
+# `horizon="auto"` ends at the latest when this fraction of the discounted future is left.
 FORGOTTEN = 0.02
 # The values of settings that files of version 0.1.0 do not have.
 EARLIER_SETTINGS: dict[str, Any] = {"settling": "sign"}
@@ -223,7 +224,7 @@ class FittedQIteration:
         return None if self.warm_start is None else self.warm_start.maximiser()
 
     def most_iterations(self) -> int:
-        """No fit takes more iterations than this."""
+        """The largest number of iterations of a fit."""
         if self.horizon != "auto":
             return self.horizon
         return 1 if self.discount == 0 else max(10, int(np.ceil(np.log(FORGOTTEN) / np.log(self.discount))))

@@ -1,13 +1,13 @@
 """Fitted Q Evaluation: the Q function of a given policy, from samples of any other policies.
 
-Fitted Q Iteration with the policy's action in place of the maximum:
+It is Fitted Q Iteration with the policy's action in place of the maximum:
 
-    x = (s, a),    y = r + gamma Q_{h-1}(s', pi(s'))    (y = r where s' is terminal).
+    x = (s, a),    y = r + gamma Q_{h-1}(s', pi(s'))    (y = r if s' is terminal).
 
-Few samples make values of good policies too low: a leaf mixes steps that go on with steps that end, and hardly any
-sample has the policy's own action. Samples that are drawn from a learned model fill that gap, new ones in each
-iteration, half of them with the policy's actions; and Q is the average of the last forests, each of which saw other
-drawn samples.
+With few samples, the values of good policies are too low: a leaf mixes steps that continue with steps that end, and
+hardly any sample has the policy's own action. Samples that are drawn from a learned model fill that gap. They are drawn
+again in each iteration, half of them with the policy's actions. Q is the average of the last forests, each of which was
+grown on other drawn samples.
 """
 
 from __future__ import annotations

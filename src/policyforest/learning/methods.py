@@ -65,7 +65,7 @@ class LearnedPolicy(Protocol):
 
 @dataclass(frozen=True)
 class Learned:
-    """A policy, the Q function behind it where there is one, and the time that each took."""
+    """A policy, the Q function behind it if there is one, and the time that each took."""
 
     policy: LearnedPolicy
     q: QFunction | None
@@ -77,13 +77,13 @@ class Learned:
 
 @dataclass(frozen=True)
 class Learner:
-    """How to learn: a method, and its settings besides the samples.
+    """How to learn: a method, and its settings apart from the samples.
 
     Args:
         method: One of `METHODS`.
-        reward: A known reward, as in `PlannedLearning`; None: what the plant of the samples knows.
+        reward: A known reward, as in `PlannedLearning`; None: that of the plant of the samples, if any.
         terminal: The same for terminal steps.
-        problem: A short name or an id; it names the policy, and sets the discount where none is given.
+        problem: A short name or an id; it names the policy, and sets the discount if none is given.
         preset: "paper" for the settings of the paper, None for the defaults.
         seed: The seed of the forests.
         n_jobs: The number of threads; the result does not depend on it.
@@ -120,7 +120,7 @@ class Learner:
             raise ValueError(f"baseline: needs the method 'plan', must be left out with {self.method!r}")
 
     def fit(self, data: Transitions, q: QFunction | None = None) -> Learned:
-        """Learns from samples; a Q function that the same settings gave before is not learned again."""
+        """Learns from samples. A Q function `q` that the same settings gave before is not learned again."""
         data = data.with_known(self.reward, self.terminal)
         if self.method == "plan":
             learned = self._fit_planned(data)
@@ -132,7 +132,7 @@ class Learner:
 
     @cached_property
     def learners(self) -> tuple[FittedQIteration, FittedPolicyForest]:
-        """The two steps of Fitted Policy Forest with the settings asked for, made once."""
+        """The two steps of Fitted Policy Forest with the requested settings, made once."""
         leaf_model = LEAF_MODELS.get(self.method, "linear")
         same: dict[str, Any] = {"random_state": self.seed, "n_jobs": self.n_jobs}
         observers: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""States near observed ones: never far from the data, however the data lies."""
+"""States near observed ones, which are never far from the data, however the data is distributed."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ BLOCK = 4_000_000
 
 
 class NearbyStates:
-    """Draws an observed state, moved by a normal step as wide, in each dimension, as its nearest neighbours lie apart.
+    """Draws an observed state and moves it by a normal step, in each dimension as wide as its neighbours are apart.
 
-    Where data is dense the steps are short, and gaps are not bridged.
+    The steps are short where the data is dense, and gaps are not bridged.
     """
 
     def __init__(self, data: Transitions) -> None:

@@ -1,8 +1,8 @@
 """Whether a new policy is better than an existing controller, judged from its log alone.
 
-Episodes are held out in turn. Models are learned from the others, members of an ensemble on episodes drawn with
-replacement; both policies start where held-out episodes begin and meet the same noise in the same models. Each member
-gives one estimate of the gain; their spread is its uncertainty.
+Episodes are held out in turn. An ensemble of models is learned from the others, each member on episodes drawn with
+replacement. Both policies start where held-out episodes begin, and are simulated in the same models with the same
+noise. Each member gives one estimate of the gain; the spread of the estimates is the uncertainty of the gain.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from policyforest.learning.improvement.rollouts import ModelRollouts
 from policyforest.policy.baseline import as_baseline
 
 Statement = Literal["better", "not shown to be better", "worse"]
-# Members of the ensemble per fold, the first of those that no plan was made with, and rollouts per member.
+# Members of the ensemble per fold, the first member that no plan was made with, and rollouts per member.
 MEMBERS, FIRST_MEMBER, ROLLOUTS = 3, 200, 200
 
 

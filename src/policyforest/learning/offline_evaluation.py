@@ -2,8 +2,8 @@
 
 The Q function of a given policy pi solves Q(s, a) = r + gamma Q(s', pi(s')); `FittedQEvaluation` fits it. The value is
 the mean of Q(s, pi(s)) over the states that episodes begin with. For an interval, episodes are drawn with replacement
-and all is fitted again. Where the policy takes actions that the samples do not cover, its values are the forest's
-guesses; the share of such state-actions is reported.
+and all is fitted again. If the policy takes actions that the samples do not cover, their values are guesses of the
+forest; the share of such state-actions is reported.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from policyforest.learning.dynamics.dynamics_forest import DynamicsForest
 from policyforest.learning.dynamics.dynamics_model import ENOUGH_SAMPLES, DynamicsModel
 from policyforest.learning.fitted_q_evaluation import FittedQEvaluation
 
-# The part of the discounted future that is left when iterating ends.
+# The fraction of the discounted future that is left when iterating ends.
 FORGOTTEN = 0.05
 # The samples that a model draws in each iteration, and the forests that Q is averaged over. (Pendulum, two seeds that
 # are not in the table of docs/judging.md: Spearman 0.82 and 0.75 without drawn samples, 0.91 and 0.85 with them; on the
-# second of them 0.92 where half of them have the policy's actions, and 0.93 with the last ten forests in place of one.)
+# second seed 0.92 if half of them have the policy's actions, and 0.93 with the last ten forests in place of one.)
 DRAWN_SAMPLES, N_AVERAGED = 1_500, 10
 # A state-action is little known if it is further from the samples than all but this share of them are.
 LITTLE_KNOWN = 0.05
@@ -51,7 +51,8 @@ class OfflineEvaluation:
     interval: tuple[float, float]
     """The 95% interval, from episodes drawn with replacement; infinite if none are drawn"""
     unknown: float
-    """The share of its states and actions that the samples hardly cover; about 0.05 for the policy that made them"""
+    """The share of the policy's states and actions that the samples hardly cover; about 0.05 for the policy that made
+    the samples"""
     discount: float
     n_samples: int
     n_episodes: int
@@ -101,7 +102,7 @@ def evaluate_offline(
         iterations: The number of iterations; default: until the values have settled, or only 5% of the discounted
             future is left.
         resample: Samples drawn from a learned model in each iteration, half of them with the policy's own actions:
-            "auto" where the model predicts well, a number, None for never, or a `DynamicsModel` of these samples.
+            "auto" if the model predicts well, a number, None for never, or a `DynamicsModel` of these samples.
         n_estimators: The number of trees of each forest.
         random_state: The seed.
         n_jobs: The number of threads; the result does not depend on it.
@@ -158,8 +159,8 @@ class _Judge:
             count,
             self.n_estimators,
             self.n_jobs,
-            # Leaves of one sample: those of ln N mix ends with steps that go on, and rank 20 policies of the pendulum
-            # worse (Spearman 0.89 in place of 0.96); linear ones diverge.
+            # Leaves have one sample: leaves of ln N samples mix ends with steps that continue, and rank 20 policies of
+            # the pendulum worse (Spearman 0.89 in place of 0.96); linear leaves diverge.
             min_samples_leaf=1,
             model=model,
             n_drawn=n_drawn,
@@ -285,7 +286,8 @@ def _some(rows: Floats, most: int, generator: np.random.Generator) -> Floats:
 
 
 def _nearest(known: Floats, asked: Floats, itself: bool) -> Floats:
-    """The distance of each row to its nearest known one; `itself`: to the nearest but one, which is not the row."""
+    """The distance of each row to the nearest known row; with `itself`, the row itself is a known one and does not
+    count."""
     squares = (known**2).sum(axis=1)
     found = []
     for block in np.array_split(asked, max(1, len(asked) * len(known) // BLOCK)):

@@ -32,7 +32,7 @@ from policyforest.learning.fitted_q import FittedQIteration
 from policyforest.policy.baseline import as_baseline
 from policyforest.policy.policy import Policy
 
-# Near a controller that works, most of what is left is noise: good models explained 0.71 to 0.80 of the speeds of a
+# Near a controller that works, most of the variance is noise: good models explained 0.71 to 0.80 of the speeds of a
 # pendulum that three laws balanced. The result is compared with the baseline, so the model may explain less.
 SCORE_WITH_BASELINE = 0.5
 
@@ -48,7 +48,7 @@ class PlannedLearning:
     Args:
         discount: gamma, in [0, 1).
         baseline: An existing controller: a policy, a function of one state, or a formula such as
-            ``"u = -12*theta - 3*omega"``. In the model, the result is not worse than it.
+            ``"u = -12*theta - 3*omega"``. In the model, the result is not worse than this controller.
         reward: A known reward instead of a learned one: a formula over named columns of (s, a, s'), or a function of
             rows (states, actions, next_states).
         terminal: The same for terminal steps.
@@ -140,7 +140,8 @@ def learn(
         data: Transitions, or a dataset that `as_transitions` knows.
         discount: gamma, in [0, 1).
         baseline: An existing controller: a policy, a function of one state or a formula such as
-            ``"u = -12*theta - 3*omega"``. In the model, the result is not worse than it (see `compare_offline`).
+            ``"u = -12*theta - 3*omega"``. In the model, the result is not worse than this controller (see
+            `compare_offline`).
         reward: A known reward instead of a learned one: a formula such as ``"-(theta**2) - 0.1*u**2"`` over named
             columns of (s, a, s'), or a function of rows (states, actions, next_states).
         terminal: The same for terminal steps.

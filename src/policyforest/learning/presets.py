@@ -28,7 +28,7 @@ from policyforest.learning.fitted_q import FittedQIteration
 
 @dataclass(frozen=True)
 class PaperSettings:
-    """What the paper (or its authors' code) sets for a problem; min_samples_leaf of the policy by leaf model."""
+    """The settings of the paper (or its authors' code) for a problem; min_samples_leaf of the policy by leaf model."""
 
     horizon: int
     discount: float

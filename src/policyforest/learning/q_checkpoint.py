@@ -6,9 +6,9 @@
 | ``iteration-000012.safetensors`` | the forest Q_12, the values at the samples, some of those before, the history |
 | ``lock`` | held by the process that learns |
 
-Iteration h draws from streams that its number and the seed give, and needs the values of the one before: so the last
-file and the forests that Q averages are the whole state, and a resumed run ends with the same bits. Older files are
-removed.
+Iteration h draws from random streams that depend only on its number and the seed, and needs the values of the
+iteration before. Therefore the last file and the forests that Q averages are the whole state, and a resumed run ends
+with the same bits. Older files are removed.
 
 A later version of the package resumes the folder if the format version is its own. A setting that is missing in the
 folder was added later, and has its default; if that would give other bits, it has the value in effect when the folder
@@ -74,7 +74,7 @@ class QCheckpoint:
             raise
 
     def write(self, state: QState) -> None:
-        """Keeps the newest iteration; returns when it is on the disk."""
+        """Stores the newest iteration; returns when it is on the disk."""
         h = len(state.history)
         forest = state.last[-1].arrays
         arrays: dict[str, Array] = {name: forest[name] for name in ("feature", "split", "child", "node_offsets", "box")}
@@ -96,7 +96,7 @@ class QCheckpoint:
             try:
                 parts = [_read(self._file(h), h) for h in range(max(1, newest - n_last + 1), newest + 1)]
             except (ValueError, KeyError, OSError):
-                continue  # a damaged file is no reason to give up: with an older one, one more iteration is computed
+                continue  # with an older file, only one more iteration has to be computed
             rows = parts[-1]["history"]
             history = tuple(
                 QIteration(int(h), change, drift, value, int(n), s) for h, change, drift, value, n, s in rows.tolist()
@@ -121,7 +121,7 @@ class QCheckpoint:
 
 
 def samples_digest(samples: Transitions) -> str:
-    """A digest of everything that learning uses of the samples."""
+    """A digest of all parts of the samples that learning uses."""
     names = ("states", "actions", "rewards", "next_states", "terminals", "episodes", "state_limits")
     digest = sha256(array_digest({name: getattr(samples, name) for name in names}).encode())
     digest.update(repr((samples.observation_space, samples.action_space, samples.periodic)).encode())

@@ -13,11 +13,11 @@ from policyforest.forest.forest import Forest
 
 Settling = Literal["differences", "sign"]
 
-# Trends are taken over so many iterations and the one before them; drifts are averaged over as many.
+# Trends are computed over so many iterations and the one before them; drifts are averaged over as many.
 WINDOW = 6
-# Groups of states of similar value, and how many states are looked at.
+# The number of groups of states of similar value, and of the states that are watched.
 GROUPS, WATCHED = 10, 20_000
-# Differences of values below this part of them are rounding errors.
+# Differences of values below this fraction of the values are rounding errors.
 ROUNDING = 1e-9
 
 
@@ -85,20 +85,21 @@ def report(h: int, old: Floats, new: Floats, moving: float, forest: Forest, seco
 
 
 def some(values: Floats) -> Floats:
-    """The values of at most `WATCHED` states, evenly spaced among all: enough to see a drift by."""
+    """The values of at most `WATCHED` states, evenly spaced among all, which are enough to measure a drift."""
     return values[:: max(1, -(-len(values) // WATCHED))]
 
 
 def drift(recent: Floats, ends: float = 0.0, level: bool = False) -> float:
-    """How much differences between values change in an iteration, relative to themselves, on average. Which action is
-    best depends on differences alone: values that all grow by the same prefer none. States of similar value form
-    groups, and terminal states, a part `ends` of the samples, one more that stays at 0. The difference of two groups
-    changes by its trend over the iterations, less two standard errors: forests are regrown with other splits, so that
-    nothing ever stands still. Being relative, small differences count as much as large ones.
+    """How much differences between values change in an iteration, relative to themselves, on average. The best action
+    depends only on differences: it does not change if all values grow by the same amount. States of similar value form
+    groups. Terminal states, a fraction `ends` of the samples, form one more group, which stays at 0. The change of the
+    difference of two groups is its trend over the iterations, less two standard errors, because values always change a
+    little when forests are regrown with other splits. The changes are relative, so small differences count as much as
+    large ones.
 
     Args:
         recent: The values of states after the last iterations, one row for each, oldest first.
-        level: Measure values themselves in place of their differences.
+        level: Measure the values themselves in place of their differences.
     """
     n_states = recent.shape[1]
     if n_states == 0:
@@ -126,7 +127,7 @@ def _relative_trend(lines: Floats, weights: Floats) -> float:
 
 
 def signed_drift(old: Floats, new: Floats) -> float:
-    """The relative change of values, averaged with its sign: the measure of version 0.1.0, whose files keep to it."""
+    """The relative change of values, averaged with its sign: the measure of version 0.1.0, whose files still use it."""
     size = np.abs(new) + np.abs(old)
     return float(np.mean(np.divide(new - old, size, out=np.zeros_like(new), where=size > 0)))
 

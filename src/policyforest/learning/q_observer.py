@@ -30,7 +30,7 @@ class QObserver:
         return own if self._checkpoint is None else int(self._checkpoint.settings["seed"])
 
     def settling(self, own: Settling) -> Settling:
-        """The rule that values have settled by: that of its folder, if it has one."""
+        """The rule that decides when values have settled: that of its folder, if it has one."""
         rule: Settling = own if self._checkpoint is None else self._checkpoint.settings["learner"]["settling"]
         return rule
 
@@ -50,11 +50,11 @@ class QObserver:
         return state if keep_forests else state._replace(last=())
 
     def trees(self, part: float) -> None:
-        """This part of the trees is grown."""
+        """This fraction of the trees is grown."""
         self._clock.trees(part)
 
     def values(self, part: float) -> None:
-        """This part of the values is known."""
+        """This fraction of the values is known."""
         self._clock.values(part)
 
     @property

@@ -1,4 +1,4 @@
-"""The progress of Fitted Q Iteration, also within its iterations: with ten million samples one takes minutes."""
+"""The progress of Fitted Q Iteration, also within an iteration, which takes minutes with ten million samples."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class QProgress:
     """The largest number of iterations; `horizon="auto"` may end earlier"""
     stage: Literal["trees", "values"]
     done: float
-    """The part of the iteration that is done, in [0, 1]"""
+    """The fraction of the iteration that is done, in [0, 1]"""
     seconds: float
     """Seconds since learning began or was resumed"""
     seconds_left: float
@@ -26,8 +26,8 @@ class QProgress:
 
 
 class QClock:
-    """Makes `QProgress` from the reports of blocks. The part of an iteration that is growth is taken from the last
-    one."""
+    """Makes `QProgress` from the reports of blocks. The share of growth in the time of an iteration is taken from the
+    iteration before."""
 
     def __init__(self, report: Callable[[QProgress], None] | None, first: int, most: int) -> None:
         self._report, self._first, self._most = report, first, most

@@ -1,4 +1,4 @@
-"""Samples as Fitted Q Iteration uses them: whatever stays the same in all iterations is computed once."""
+"""Samples as Fitted Q Iteration uses them: data that stay the same in all iterations are computed once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from policyforest.forest.executors.interface import Executor
 from policyforest.forest.forest_blocks import SharedInputs, SharedStates, Tell, silent
 from policyforest.forest.maximiser import Maximiser
 
-# Steps of an action dimension that thresholds on it are drawn from: this keeps the search along it cheap.
+# The number of steps of an action dimension on which its thresholds lie: this keeps the search along it cheap.
 ACTION_GRID = 1024
 
 
@@ -27,23 +27,23 @@ class QSamples:
         actions = bounds(transitions.action_space)
         self.box = np.concatenate([transitions.state_box(), actions])
         self.by_lines = search == "bounded" or len(actions) == 1
-        """Whether maxima are searched along lines: cheap enough for more samples and for averages of forests, where
-        the exact maximum over several actions can cost milliseconds per state"""
+        """Whether maxima are searched along lines. This is cheap enough for more samples and for averages of forests,
+        whereas the exact maximum over several actions can cost milliseconds per state"""
         self.living = ~transitions.terminals
         self.n_living = int(np.count_nonzero(self.living))
         self.ends = 1.0 - self.n_living / len(transitions)
-        """The part of the samples that are terminal"""
+        """The fraction of the samples that are terminal"""
 
     @property
     def grid(self) -> Mapping[int, int] | None:
-        """The steps of actions that lines are searched along, where they have more than one value."""
+        """The number of steps of each action along which lines are searched, if it has more than one value."""
         first = len(self.transitions.state_limits)
         wide = [d for d in range(first, len(self.box)) if self.box[d, 0] < self.box[d, 1]]
         return dict.fromkeys(wide, ACTION_GRID) if self.by_lines and wide else None
 
     @property
     def n_bytes(self) -> int:
-        """The size of what is shared: the columns, the next states and the targets."""
+        """The size of the shared data: the columns, the next states and the targets."""
         inputs, ahead = len(self.transitions) * (len(self.box) + 1), self.n_living * len(self.transitions.state_limits)
         return 8 * (inputs + ahead)
 
@@ -62,7 +62,7 @@ class QSamples:
         return SharedStates(self.executor, self._name, self.transitions.next_states[self.living])
 
     def values(self, maximiser: Maximiser | None, tell: Tell = silent) -> Floats:
-        """max_a Q(s', a) where s' is not terminal; 0 without a Q."""
+        """max_a Q(s', a) for all s' that are not terminal; 0 without a Q."""
         if maximiser is None or self.n_living == 0:
             return np.zeros(self.n_living)
         return self.shared_ahead.values(maximiser, tell)
@@ -74,7 +74,7 @@ class QSamples:
         return values
 
     def targets(self, values: Floats, discount: float) -> Floats:
-        """y = r + gamma V(s'), r alone where s' is terminal."""
+        """y = r + gamma V(s'), or r alone if s' is terminal."""
         y = self.transitions.rewards.copy()
         y[self.living] += discount * values
         return y

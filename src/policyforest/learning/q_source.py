@@ -20,9 +20,9 @@ WATCHED_SAMPLES = 4_000
 class SampleSource:
     """A model and how many samples it draws in each iteration; 0 without a model.
 
-    New samples are drawn in each iteration: errors of one batch by chance are gone in the next, whereas the maximum
-    would exploit those of the same batch again and again (pendulum of 8 kg, the four worst of 34 policies: -163 with
-    one batch, -117 with new ones).
+    New samples are drawn in each iteration, so that chance errors of one batch are gone in the next. With the same
+    batch in all iterations, the maximum would exploit its errors again and again (pendulum of 8 kg, the four worst of
+    34 policies: -163 with one batch, -117 with new ones).
     """
 
     model: DynamicsModel | None
@@ -37,7 +37,7 @@ class SampleSource:
         seed: int,
         n_jobs: int | None,
     ) -> SampleSource:
-        """The source that `resample` asks for; no model is fitted where none is wanted or one is given."""
+        """The source that `resample` asks for; no model is fitted if none is wanted or one is given."""
         if resample is None or (resample == "auto" and len(transitions) >= ENOUGH_SAMPLES):
             return cls(None, 0, None)
         if isinstance(resample, DynamicsModel):

@@ -45,7 +45,7 @@ def table(exhibit: Exhibit, cells: Cells) -> tuple[Sequence[str], Sequence[Seque
 
 
 def draw(names: Iterable[str], cells: Cells) -> list[Path]:
-    """Writes the exhibits into the folder "figures" beside the cells, and returns the files."""
+    """Writes the exhibits into the folder "figures" next to the cells, and returns the files."""
     from policyforest.report.canvas import png_bytes, svg_text
 
     folder = cells.out / "figures"

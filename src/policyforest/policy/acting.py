@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def require_signals(signals: Signals | None, n_states: int, action_box: Floats) -> None:
-    """Refuses signals that make other states or actions than a policy has."""
+    """Refuses signals whose states or actions do not match those of a policy."""
     if signals is None:
         return
     if not isinstance(signals, Signals):
@@ -60,14 +60,14 @@ class ActingPolicy(ABC):
         return (actions if array.ndim > len(shape) else actions[0]), state
 
     def with_info(self, info: PolicyInfo) -> Self:
-        """The same policy with another info; nothing of it is checked or compiled again."""
+        """The same policy with another info; nothing is checked or compiled again."""
         # Not copy.copy: it uses the pickle protocol (`Policy.__reduce__`), which compiles the controller again.
         same = object.__new__(type(self))
         vars(same).update(vars(self) | {"info": info})
         return same
 
     def with_signals(self, signals: Signals | None) -> Self:
-        """The same policy with other signals; nothing of it is compiled again."""
+        """The same policy with other signals; nothing is compiled again."""
         require_signals(signals, self.observation_space.shape[0], bounds(self.action_space))
         same = object.__new__(type(self))
         vars(same).update(vars(self) | {"signals": signals})

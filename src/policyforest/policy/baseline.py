@@ -16,7 +16,7 @@ from policyforest._support.spaces import bounds, check_fit
 from policyforest.policy.acting import ActingPolicy
 from policyforest.policy.policy_info import PolicyInfo
 
-# Actions beyond their box by less than this part of it are rounding.
+# Actions that leave their box by less than this fraction of it are taken for rounding errors.
 ROUNDING = 1e-6
 
 
@@ -29,7 +29,7 @@ class BaselinePolicy(ActingPolicy):
         observation_space: The space of the states.
         action_space: The box of the actions.
         text: A description for people.
-        formula: The law as it was written, where it is a formula: files can hold it.
+        formula: The text of the law if it is a formula; only a formula can be saved to a file.
         names: The names of the states and of the actions in the formula.
     """
 
@@ -49,7 +49,7 @@ class BaselinePolicy(ActingPolicy):
         return action
 
     def act_batch(self, states: ArrayLike) -> Floats:
-        """The actions for rows of states; an error names the state where one is not finite or leaves its box."""
+        """The actions for rows of states; if an action is not finite or leaves its box, an error names the state."""
         rows = finite_array("states", states, 2)
         actions = np.asarray(self.law(rows), dtype=np.float64)
         box = bounds(self.action_space)

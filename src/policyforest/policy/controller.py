@@ -1,4 +1,4 @@
-"""A policy that keeps its own history: measurements go in one by one, actions come out."""
+"""A policy that keeps its own history: it takes measurements one by one and returns actions."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class PolicyController:
     idle action, which also counts as the command before the first step.
 
     A measurement that is refused (NaN, another shape, a derived signal without a finite value) is an error. It breaks
-    the history, which fills again from the next step on: the rows before and after a gap are more than one control step
-    apart. The action of that step is the idle one, as far as the actuators allow it: `last_action` is what the exported
-    C gives there, and what counts as the last command."""
+    the history, because the rows before and after the gap are more than one control step apart; the history fills again
+    from the next step on. The action of the refused step is the idle one, as far as the actuators allow it:
+    `last_action` returns it, the exported C gives the same action, and it counts as the last command."""
 
     def __init__(self, policy: Any, signals: Signals, precision: type = np.float64) -> None:
         self.signals = signals

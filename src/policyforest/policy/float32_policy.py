@@ -1,4 +1,4 @@
-"""A policy in single precision: what a microcontroller's float unit computes, computed here too, bit for bit.
+"""A policy in single precision, which computes the same bits as the float unit of a microcontroller.
 
 Rounding keeps the meaning of every number. A threshold v becomes the largest float32 that is not above v: then
 `x <= v` decides the same for every float32 x. Leaves and turns of angles go to the nearest float32, and the action box

@@ -23,7 +23,7 @@ from policyforest.policy.policy_info import PolicyInfo
 class GreedyPolicy(ActingPolicy):
     """Acts by the arg max of a Q forest. A state outside the forest's box gets the action of the nearest state inside.
 
-    `action_search` is how the arg max is searched, as in `Forest.best_action`."""
+    `action_search` sets how the arg max is searched, as in `Forest.best_action`."""
 
     kind = "greedy"
 

@@ -1,11 +1,11 @@
-"""Exact answers about a policy that only trees can give: what it does over a whole box of states, and why at one state.
+"""Exact answers about a policy over a whole box of states, which are possible because a policy consists of trees.
 
 A policy is a sum of trees, so over a box of states its least and largest action are found by branch and bound over the
 cells between thresholds (`core/src/best_action/branch_and_bound.cpp`), with no sampling: for constant leaves to the
 bit, for linear ones up to rounding. Clipping to the action box does not change the order of actions, so it comes last.
 
-The largest change of an action along one dimension d is the maximum of F(x) - F(x') over states that differ in d alone,
-which is again a sum of trees, over one input more.
+The largest change of an action along one dimension d is the maximum of F(x) - F(x') over states that differ in d alone.
+This difference is again a sum of trees, with one more input.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def _pieces(policy: Policy, box: ArrayLike | None) -> list[tuple[Floats, Floats]
 
 
 def _turned(lo: float, hi: float, low: float, high: float) -> list[tuple[float, float, float]]:
-    """A range of angles as ranges within one turn [low, high], each with the whole turns that were taken off."""
+    """A range of angles as ranges within one turn [low, high], each with the whole turns that were subtracted."""
     turn = high - low
     if low <= lo and hi <= high:
         return [(lo, hi, 0.0)]
@@ -166,7 +166,8 @@ def _turned(lo: float, hi: float, low: float, high: float) -> list[tuple[float, 
 
 
 def _finite_side(policy: Policy, d: int, lo: float, hi: float) -> tuple[float, float]:
-    """Beyond the outermost thresholds constant leaves do not change; linear ones have no largest value there."""
+    """One side of a box, made finite: constant leaves do not change beyond the outermost thresholds. Linear leaves have
+    no largest value there, so an infinite side is an error."""
     if _linear(policy):
         raise ValueError(f"box: dimension {d} is [{lo}, {hi}], must be finite for a policy with linear leaves")
     cuts = [0.0]

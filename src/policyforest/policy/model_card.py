@@ -1,4 +1,4 @@
-"""A card that describes a saved policy, in the form that Hugging Face's hub shows: Markdown after a YAML head."""
+"""A card that describes a saved policy, in the form that Hugging Face's hub shows: Markdown after a YAML header."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_DIMENSIONS = 3
 
 
 def write_model_card(policy: Any, path: Path) -> Path:
-    """Writes the card next to a policy file, with the ending .md; returns where."""
+    """Writes the card next to a policy file, with the ending .md, and returns its path."""
     card = path.with_suffix(".md")
     with replacing(card) as beside:
         beside.write_text(model_card(policy, path.name), encoding="utf-8")

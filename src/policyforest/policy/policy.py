@@ -55,10 +55,10 @@ class Policy(ActingPolicy):
     """pi(s), one forest per action dimension, clipped to the action box.
 
     `act(state)` returns the action as a float64 array. A contiguous float64 array is the fast path; a float32 array, a
-    list or any other row of real numbers is converted; False and True are 0 and 1, as in Gymnasium.
+    list or any other row of real numbers is converted; False and True count as 0 and 1, as in Gymnasium.
     Texts, dates, complex numbers and objects raise TypeError, NaN and masked entries ValueError. A state outside the
     box that the policy was learned on gets the action of the outermost leaf, or an error with `outside="raise"`.
-    `act_batch` and `predict` accept and refuse the same.
+    `act_batch` and `predict` accept and refuse the same numbers.
     """
 
     kind = "forest"
@@ -107,7 +107,7 @@ class Policy(ActingPolicy):
 
     @property
     def worst_case_comparisons(self) -> int:
-        """No action takes more comparisons than this: the depths of all trees together."""
+        """The largest number of comparisons for one action: the sum of the depths of all trees."""
         return sum(sum(forest.depths) for forest in self.forests)
 
     def __repr__(self) -> str:
@@ -160,9 +160,9 @@ class Policy(ActingPolicy):
         leaves it is much closer to the forest than `simplify`.
 
         Args:
-            samples: The samples that the policy was learned from. They are needed for more than two state dimensions,
-                where the tree is grown on states near theirs, as in `FittedPolicyForest`. With one or two dimensions,
-                the tree is grown on states all over their box.
+            samples: The samples that the policy was learned from. They are needed for more than two state dimensions:
+                then the tree is grown on states near the sampled ones, as in `FittedPolicyForest`. With one or two
+                dimensions, the tree is grown on states all over their box.
             n_states: The number of these states; `simplification` of the result reports the change on other states.
             random_state: The seed.
             n_jobs: The number of threads; the result does not depend on it.

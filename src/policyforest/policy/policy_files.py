@@ -8,13 +8,13 @@ The text of format versions 1 and 2:
 | `kind` | which of `KINDS` the arrays and settings belong to |
 | `observation_space`, `action_space` | dtype, low and high; numbers as text, which keeps infinities and every bit |
 | `info` | where the policy comes from: `PolicyInfo` |
-| `settings` | what else the kind needs |
+| `settings` | other data that the kind needs |
 | `signals` | only in format version 2: how measurements become states and commands become actions: `Signals` |
 
 Next to the text is the SHA-256 of the content; files of older versions have none. The arrays of a forest are
-`forest0.feature`, `forest0.split`, … as in `Forest.arrays`. A loaded policy has passed all checks that one made in
-memory passes (children in range and acyclic, finite numbers, dimensions that agree) and some that only a foreign file
-can fail; no tree is walked before.
+`forest0.feature`, `forest0.split`, … as in `Forest.arrays`. Before any tree of a loaded policy is walked, the policy
+passes the checks of a policy that is made in memory (children in range and acyclic, finite numbers, dimensions that
+agree), and some more that only a foreign file can fail.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ PLAIN_VERSION = 1
 SUFFIX = ".pforest"
 KEYS = {"format", "version", "kind", "observation_space", "action_space", "info", "settings"}
 SPACE_TYPES = ["float64", "float32", "float16", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))]
-# The merged search takes memory in proportion, and a file can ask for any number.
+# The memory of the merged search is proportional to this number, and a file can ask for any number.
 MAX_MERGED_LEAVES = 100_000
 
 

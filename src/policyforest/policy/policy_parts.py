@@ -29,7 +29,7 @@ class PolicyKind:
     """How policies of one kind are taken apart and put together.
 
     `pack(policy)` returns its arrays and its plain settings; `unpack(parts)` takes all of them out of the `Parts`, and
-    raises a ValueError where they do not make a policy."""
+    raises a ValueError if they do not make a policy."""
 
     pack: Callable[[Any], tuple[dict[str, Array], dict[str, Any]]]
     unpack: Callable[[Parts], Any]
@@ -90,7 +90,7 @@ class Parts:
         if not isinstance(value, dict):
             raise ValueError(f"periodic is {value!r}, must be an object")
         periodic = {int(d): (float(low), float(high)) for d, (low, high) in value.items()}
-        # " 1" and "1_0" mean numbers too; a turn can be so long that its length is infinite.
+        # " 1" and "1_0" are numbers too in Python; a turn can be so long that its length is infinite.
         if periodic_setting(periodic) != value or not all(np.isfinite(hi - lo) for lo, hi in periodic.values()):
             raise ValueError(f"periodic is {value}, must hold finite turns")
         return periodic

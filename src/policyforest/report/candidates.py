@@ -1,6 +1,6 @@
 """The candidates that a planned policy was chosen from, as a table: `PlannedLearning` stores them in the policy's info.
 
-Settings come from files, so whatever does not have the form of a comparison counts as none.
+Settings come from files, so content that does not have the form of a comparison is ignored.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Comparison:
         return (shown, f"{candidate['value']:.4g}", f"{candidate['gain']:.4g}", f"{candidate['error']:.2g}")
 
     def summary(self) -> str:
-        """The winner in a line, with its gain."""
+        """The winner in one line, with its gain."""
         text = WORDS.get(self.winner, self.winner)
         for candidate in self.candidates:
             if candidate["name"] == self.winner != "constant":

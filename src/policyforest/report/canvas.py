@@ -1,4 +1,4 @@
-"""What all pictures share: colours, style, panels, and writing to files. matplotlib is imported when a picture is made.
+"""Shared parts of all pictures: colours, style, panels, and files. matplotlib is imported when a picture is made.
 
 Figures share nothing: no global state, no window, no display.
 """

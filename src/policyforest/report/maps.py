@@ -1,8 +1,8 @@
-"""What a policy knows and does, on a grid: plain data that pages draw and that studies keep.
+"""The actions and the knowledge of a policy on a grid: plain data that pages draw and that studies keep.
 
-Over two state dimensions: the action, and V(s) = max_a Q(s, a). Q and knownness also depend on the action: they are
-computed at several values of the first action dimension, for a slider, with other action dimensions in the middle of
-their ranges. If states have a third dimension, the action is computed at several values of that dimension.
+The action and V(s) = max_a Q(s, a) are computed over two state dimensions. Q and knownness also depend on the action:
+they are computed at several values of the first action dimension, for a slider, with other action dimensions in the
+middle of their ranges. If states have a third dimension, the action is computed at several values of that dimension.
 """
 
 from __future__ import annotations

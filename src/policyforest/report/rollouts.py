@@ -37,7 +37,7 @@ def rollouts_figure(
 ) -> Figure:
     """Rollouts of policies in members of the model's ensemble: over two state dimensions, and over the control steps.
 
-    The dashed lines are the edge of the data. A rollout that leaves it ends there if the data contain terminal steps.
+    The dashed lines are the edge of the data. A rollout ends when it leaves the data, if these have terminal steps.
 
     Args:
         policies: A few policies by the names that the legend shows.

@@ -18,7 +18,7 @@ class UnboundedStatesError(ValueError):
 
 @dataclass(frozen=True)
 class StateSlice:
-    """A grid over two state dimensions (one, where there is only one) with all others held fixed."""
+    """A grid over two state dimensions (or one, if there is only one) with all others held fixed."""
 
     dims: tuple[int, ...]
     box: Floats

@@ -1,7 +1,8 @@
 """Angles: adding a whole turn changes neither the next state nor, where it can matter, the action of the policy.
 
-Cells of an angle represent all of its turns. That is valid only if the system behaves the same after a whole turn,
-which is tried at points of the cells. The policy must also do so, unless no state leaves the turn that it reads.
+Cells of an angle represent all of its turns. This is valid only if the system behaves the same after a whole turn,
+which is checked at points of the cells. The policy must also behave the same, unless no state leaves the turn that it
+reads.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from policyforest.certification.checker.rejection import require
 from policyforest.policy.policy import Policy
 
 POINTS = 64
-# Adding a turn may change a state by this part of its box, as the roundings of some hundred steps can.
+# Adding a turn may change a state by this fraction of its box, because some hundred steps can have such roundings.
 NEARLY = 1e-6
 Turns = Mapping[int, tuple[float, float]]
 Forms = list[AffineForm]
@@ -27,8 +28,8 @@ Forms = list[AffineForm]
 
 @dataclass(frozen=True, eq=False)
 class TurnedLoop:
-    """A loop some of whose states are angles: `step` maps states, actions and disturbances to the states after them,
-    `read` maps the states to the inputs of the policy, and is None if these are the states."""
+    """A loop in which some states are angles: `step` maps states, actions and disturbances to the next states, `read`
+    maps the states to the inputs of the policy, and is None if the inputs are the states."""
 
     arrays: Mapping[str, Array]
     policy: Policy
@@ -53,7 +54,7 @@ class TurnedLoop:
                 require(self._policy_turns(d, points, turned), f"state {d} is an angle, but not for the policy")
 
     def _points(self) -> Floats:
-        """Points of some cells, off their middles, where thresholds may lie."""
+        """Points of some cells; not their middles, because thresholds may lie there."""
         n, cells = len(self.arrays["box"]), self.arrays["cells"]
         some = cells[:: max(1, len(cells) // POINTS)]
         points: Floats = 0.637 * some[:, :n] + 0.363 * some[:, n:]
@@ -68,7 +69,7 @@ class TurnedLoop:
         return self.step(_forms(points, len(self.arrays["box"])), forms[:actions], forms[actions:])
 
     def _leaves_its_turn(self, d: int) -> bool:
-        """Whether a policy can meet the angle outside of the turn; between moves it is not turned back."""
+        """Whether a policy can meet the angle outside of the turn; between moves the angle is not turned back."""
         (begin, end), sides = self.turns[d], self.arrays["start" if self.steps == 1 else "box"][d]
         circle = self.steps > 1 and sides[1] - sides[0] >= (end - begin) * (1 - 1e-12)
         return circle or not (begin <= sides[0] and sides[1] <= end)

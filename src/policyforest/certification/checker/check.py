@@ -141,7 +141,7 @@ class _Checked:
         return {names.index(name): (float(low), float(high)) for name, (low, high) in told["angles"].items()}
 
     def _after(self, lo: Floats, hi: Floats, turns: Mapping[int, tuple[float, float]]) -> tuple[Floats, Floats]:
-        """Lower and upper sides of where a move takes cells."""
+        """Lower and upper sides of the boxes to which a move takes cells."""
         running, disturbance = RunningPolicy.of(self.policy, self.content["precision"]), self.arrays["disturbance"]
         actions, steps, n, cells = len(running.forests), self.content["steps"], self.n, len(lo)
         m = len(disturbance)

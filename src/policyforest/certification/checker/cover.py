@@ -15,7 +15,7 @@ FEW = 32
 def all_covered(cells: tuple[Floats, Floats], boxes: tuple[Floats, Floats]) -> NDArray[np.bool_]:
     """Whether cells (lo, hi] cover each closed box; rows of lower and of upper sides."""
     result = np.asarray(np.isfinite(boxes[0]).all(axis=1) & np.isfinite(boxes[1]).all(axis=1))
-    # The half-open box with the same points and one more side's width of a double.
+    # A half-open box that contains the closed one and is larger by one double at its lower side.
     low = np.nextafter(boxes[0], -np.inf)
     work = [(np.arange(len(cells[0])), np.arange(len(low)), low, boxes[1])]
     while work:
@@ -47,9 +47,10 @@ def all_covered(cells: tuple[Floats, Floats], boxes: tuple[Floats, Floats]) -> N
 
 
 def disjoint(lo: Floats, hi: Floats) -> bool:
-    """Whether no two cells (lo, hi] have a point in common: the same planes divide them, and few are compared in pairs.
+    """Whether no two cells (lo, hi] have a point in common: planes divide them in the same way, until few are left to
+    be compared in pairs.
 
-    Cells that no plane divides are taken to overlap; those of a search are always divided by its cuts."""
+    Cells that no plane divides count as overlapping; the cells of a search are always divided by its cuts."""
     work = [np.arange(len(lo))]
     while work:
         mine = work.pop()

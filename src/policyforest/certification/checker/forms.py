@@ -1,8 +1,8 @@
 """Numbers that depend on unknowns, for many cells at once: c + a_1 eps_1 + … + a_k eps_k + [-e, e], |eps_i| <= 1.
 
-Every result holds the exact one for all values of the unknowns: nonlinear parts and rounding errors are added to e.
-Elementary functions of NumPy are taken to be right within 4 units in the last place. A number without a bound has e =
-infinity.
+Every result contains the exact one for all values of the unknowns: nonlinear parts and rounding errors are added to e.
+The elementary functions of NumPy are assumed to be right within 4 units in the last place. A number without a bound has
+e = infinity.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ Range = tuple[Floats, Floats]
 
 @dataclass(frozen=True, eq=False)
 class AffineForm:
-    """One number for each cell. `pairs`: unknowns whose products are bounded pair by pair; others all together."""
+    """One number for each cell. `pairs`: the number of unknowns whose products are bounded pair by pair; the products
+    of the others are bounded together."""
 
     c: Floats
     e: Floats
@@ -160,7 +161,7 @@ def unbounded(like: AffineForm) -> AffineForm:
 
 
 def clipped(x: AffineForm, low: float, high: float) -> AffineForm:
-    """x kept in [low, high]: the chord between the ends of its range, and how far the corners are from it."""
+    """x kept in [low, high]: the chord between the ends of its range, and the distance of the corners from it."""
     lo, hi = x.range()
     ends = np.clip(lo, low, high), np.clip(hi, low, high)
     width = np.where(hi > lo, hi - lo, 1.0)

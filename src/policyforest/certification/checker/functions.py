@@ -27,7 +27,7 @@ Truths = NDArray[np.bool_]
 
 
 def power(x: AffineForm, q: float) -> AffineForm:
-    """x to a constant power; no bound where the range holds a number without one."""
+    """x to a constant power; there is no bound if the range holds a number without a power."""
     if q == 1.0:
         return x
     lo, hi = x.range()
@@ -163,7 +163,7 @@ def _product(x: Range, y: Range) -> Range:
 
 
 def _truth(yes: Truths, no: Truths, like: AffineForm) -> AffineForm:
-    """1, 0, or either."""
+    """1 where the condition is true, 0 where it is false, and otherwise a number that may be either."""
     zero, one = np.zeros_like(like.c), np.ones_like(like.c)
     cells = len(like.c)
     unsure = AffineForm.within(zero, one, like.pairs)
@@ -288,7 +288,7 @@ class FormulaBounds:
         return choose((lo > low + 1e-9) & (hi < high - 1e-9), moved, AffineForm.within(*outwards(-half, half), x.pairs))
 
     def _angle(self, y: AffineForm, x: AffineForm) -> AffineForm:
-        """atan2, by an arc tangent in each part of the plane; any angle where the point may lie in several."""
+        """atan2, by an arc tangent in each part of the plane; any angle if the point may lie in several parts."""
         (a, b), (c, d) = y.range(), x.range()
         beside, over = arc_tangent(y * power(x, -1.0)), arc_tangent(x * power(y, -1.0))
         half = np.full_like(a, math.pi)

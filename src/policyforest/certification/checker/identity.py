@@ -33,7 +33,7 @@ def require_policy(content: Mapping[str, Any], given: Any) -> Policy:
 
 
 def require_model(content: Mapping[str, Any], arrays: Mapping[str, Array], model: Any) -> None:
-    """The file holds the model that it names, and no other than the given one."""
+    """Requires that the file holds the model that it names, and that this is the given model, if there is one."""
     require(
         model_digest(content["model"], arrays) == content["model_digest"],
         "its model is not the one that its digest names",
@@ -51,7 +51,7 @@ def require_model(content: Mapping[str, Any], arrays: Mapping[str, Array], model
 
 
 def _require_bounds(content: Mapping[str, Any], arrays: Mapping[str, Array], model: Any) -> None:
-    """The disturbances hold those of the given model, and its held-out steps are those that the clause counts."""
+    """Requires that the disturbances contain those of the given model, and that the clause counts its steps."""
     wanted, proved = np.asarray(model.disturbance), arrays["disturbance"]
     require(wanted.shape == proved.shape, "it has other disturbances than the model")
     held = (proved[:, 0] <= wanted[:, 0]).all() and (wanted[:, 1] <= proved[:, 1]).all()
@@ -64,8 +64,8 @@ def _require_bounds(content: Mapping[str, Any], arrays: Mapping[str, Array], mod
 
 
 def require_clause(clause: Mapping[str, Any] | None) -> None:
-    """The share that a clause states has its confidence: so many steps within the bound, or more, have a chance of at
-    most 1 - confidence at any smaller share."""
+    """Requires that the share in a clause has the stated confidence: with any smaller share, so many or more steps
+    within the bound have a chance of at most 1 - confidence."""
     if clause is None:
         return
     within, steps, share = clause["within"], clause["steps"], clause["share"]
@@ -77,7 +77,7 @@ def require_clause(clause: Mapping[str, Any] | None) -> None:
 
 
 def _at_least(within: int, steps: int, share: float) -> float:
-    """The chance that so many of the steps, or more, are within a bound that holds this share."""
+    """The chance that so many of the steps, or more, are within a bound that contains this share of all steps."""
     if share == 0.0:
         return 0.0  # a share of 0 claims nothing
     if within == 0 or share == 1.0:

@@ -18,7 +18,7 @@ NUMBERS = ("cells", "successors", "box", "start", "target", "disturbance", "erro
 
 
 def require_shapes(content: Mapping[str, Any], arrays: Mapping[str, Array], policy: Policy) -> None:
-    """All arrays have their shapes and finite numbers, all boxes two sides in their order."""
+    """Requires that all arrays have the right shapes and finite numbers, and that no box has a side low > high."""
     n = len(arrays["box"])
     for name, array in arrays.items():
         require(np.isfinite(array).all(), f"its {name} holds a number that is not finite")
@@ -44,7 +44,7 @@ def require_shapes(content: Mapping[str, Any], arrays: Mapping[str, Array], poli
 
 
 def _require_names(told: Mapping[str, Any], arrays: Mapping[str, Array], policy: Policy, n: int) -> None:
-    """The model has the states of the cells, and the policy reads what it measures and gives its actions."""
+    """Requires that the model has the states of the cells, and the inputs and the actions of the policy."""
     equations, names = told["equations"], (told["state_names"], told["action_names"])
     n_read, n_actions = policy.observation_space.shape[0], policy.action_space.shape[0]
     if equations is None:

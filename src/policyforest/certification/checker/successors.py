@@ -1,4 +1,4 @@
-"""Where one move of the closed loop can take the states of each cell, bounded for all cells at once."""
+"""Bounds of the states to which one move of the closed loop can take each cell, for all cells at once."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class RunningPolicy:
         return cls(arrays, tuple(map(len, policy.forests)), bounds(policy.action_space), policy.periodic, precision)
 
     def bound(self, states: list[AffineForm], lo: Floats, hi: Floats, own: int) -> list[AffineForm]:
-        """The actions for states in closed boxes, rows of lo and hi; `own`: the first unknown that is theirs."""
+        """The actions for states in closed boxes, rows of lo and hi; `own`: the first unknown of the actions."""
         inputs, low, high, known = self._compared(states, lo, hi)
         actions = []
         for j, arrays in enumerate(self.forests):
@@ -84,7 +84,7 @@ class RunningPolicy:
     def _compared(
         self, states: list[AffineForm], lo: Floats, hi: Floats
     ) -> tuple[list[AffineForm], Floats, Floats, NDArray[np.bool_]]:
-        """The inputs of the forests: forms, boxes open below, and whether no angle's seam is inside."""
+        """The inputs of the forests: forms, boxes open below, and whether no angle crosses the end of its turn."""
         inputs, known = [], np.ones(len(lo), dtype=np.bool_)
         low, high = np.empty_like(lo), np.empty_like(hi)
         for d, state in enumerate(states):
@@ -188,13 +188,13 @@ def read_of_equations(told: Mapping[str, Any], states: list[AffineForm]) -> list
 
 
 def sample_dimensions(arrays: Mapping[str, Array]) -> list[int]:
-    """The dimension of a learned model's samples of each state: an angle of two dimensions has the first of them."""
+    """For each state, its dimension in a learned model's samples; for an angle of two dimensions, the first of them."""
     second = {int(max(row[:2])) for row in arrays.get("model.circles", ())}
     return [d for d in range(int(arrays["model.shape"][0])) if d not in second]
 
 
 def read_of_model(arrays: Mapping[str, Array], states: list[AffineForm]) -> list[AffineForm]:
-    """The dimensions of a learned model's samples, which the policy reads: states, or a cosine and a sine of one."""
+    """The dimensions of a learned model's samples, which the policy reads: states, or cosines and sines of a state."""
     seen = dict(zip(sample_dimensions(arrays), states, strict=True))
     for cosine_at, sine_at, radius in np.asarray(arrays.get("model.circles", np.empty((0, 3)))).tolist():
         angle = seen[int(min(cosine_at, sine_at))]
@@ -221,8 +221,8 @@ def step_of_model(arrays: Mapping[str, Array], states: list[AffineForm], actions
 
 
 def _outputs(arrays: Mapping[str, Array]) -> list[tuple[int, float]]:
-    """The model's output of each state, and its sign. Outputs of angles come last; such an angle is that of the second
-    dimension of a pair to the first, and runs the other way where the first is the cosine."""
+    """The model's output for each state, and its sign. Outputs of angles come last. Such an angle is that of the second
+    dimension of a pair to the first, and has the opposite sign if the first is the cosine."""
     pairs = [(int(a), int(b)) for a, b, _ in np.asarray(arrays.get("model.circles", np.empty((0, 3)))).tolist()]
     places = sample_dimensions(arrays)
     signs = {min(pair): -1.0 if pair[0] < pair[1] else 1.0 for pair in pairs}
@@ -244,7 +244,7 @@ def _output(arrays: Mapping[str, Array], number: int, linear: list[AffineForm], 
 
 
 def _within_turn(x: AffineForm, low: float, high: float) -> AffineForm:
-    """An angle moved by whole turns into [low, high]; any angle of the turn where the end of the turn is inside."""
+    """An angle moved by whole turns into [low, high]; any angle of the turn if the end of the turn is in its range."""
     below, above, moved, fits = _turned(*x.range(), x, float(low), float(high), UNIT)
     sides = AffineForm.within(np.full_like(below, low), np.full_like(above, high), x.pairs)
     return choose(fits, moved, sides)

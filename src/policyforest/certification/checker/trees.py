@@ -25,7 +25,7 @@ class ForestBounds(NamedTuple):
 
 
 class Reached(NamedTuple):
-    """Pairs of a box and a leaf that some of its points fall into, with the part of the box that does."""
+    """Pairs of a box and a leaf that some points of the box fall into, with the part of the box that does."""
 
     box: NDArray[np.intp]
     leaf: NDArray[np.intp]
@@ -102,8 +102,8 @@ def _lines(arrays: Mapping[str, Any], reached: Reached, n: int) -> tuple[Floats,
 
 
 def _mean_slopes(weights: Floats, reached: Reached, lo: Floats, hi: Floats) -> Floats:
-    """Of each box the mean of its leaves' weights, by the volumes of their parts; any other mean would also be
-    valid."""
+    """The mean of the leaves' weights for each box, weighted by the volumes of their parts; any other mean would also
+    be valid."""
     whole, n_boxes = (hi - lo)[reached.box], len(lo)
     with np.errstate(all="ignore"):
         parts = np.maximum((reached.hi - reached.lo) / whole, 1e-6)

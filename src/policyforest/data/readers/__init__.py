@@ -1,4 +1,4 @@
-"""Logs that people have, as samples: CSV, Parquet, NumPy, Minari, ROS bags and MCAP, recorded Gymnasium episodes.
+"""Reads logs as samples: CSV, Parquet, NumPy, Minari, ROS bags and MCAP, and recorded Gymnasium episodes.
 
 | module | what it is |
 |---|---|

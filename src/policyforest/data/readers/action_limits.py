@@ -1,4 +1,4 @@
-"""The box of the actions of a log: as it was given, as the log declares it, or the extremes of the actions."""
+"""The box of a log's actions: the user's limits, the limits that the log declares, or the extremes of the actions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ActionBounds = Mapping[str, tuple[float, float]] | Sequence[tuple[float, float]]
 def action_box(
     columns: ResolvedColumns, actions: Floats, given: ActionBounds | None, told: Box | None
 ) -> tuple[Box, bool]:
-    """The box of the actions, and whether it was read off the log."""
+    """The box of the actions, and whether it holds the extremes of the log's actions."""
     if given is None and told is not None and told.is_bounded():
         return told, False
     names = [column.name for column in columns.action]

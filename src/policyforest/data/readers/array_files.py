@@ -38,7 +38,7 @@ ARRAY_NAMES = {
     "time": ("times", "time", "timestamps", "timestamp"),
 }
 WIDE = ("state", "action", "next_state")
-# A file may be compressed: no more than this is unpacked.
+# A file may be compressed; a file that unpacks to more bytes than this is refused.
 LARGEST_UNPACKED = 1 << 34
 
 
@@ -73,7 +73,7 @@ def rows_of_arrays(
 
 
 def well_formed(rows: Rows, columns: ResolvedColumns, problems: Problems, spare: bool = False) -> Bools:
-    """Rows whose numbers are finite. With `spare`, the last row holds only a state."""
+    """Which rows have only finite numbers. With `spare`, the last row holds only a state."""
     good = np.ones(len(rows), dtype=np.bool_)
     for name, values in rows.numbers.items():
         bad = ~np.isfinite(values) & good

@@ -1,13 +1,13 @@
-"""From the rows of a log to samples (s, a, r, s'): episodes are cut apart, next states made by shifting within them.
+"""Builds samples (s, a, r, s') from the rows of a log: splits the rows into episodes, and adds the next states.
 
-A row holds a state and the action that was taken there; the next state is the state of the row after it in the same
-episode. An episode ends at a break of the file (another label, a row that was left out), where time goes back or jumps
-by more than the largest gap, and after a terminal or truncated row. The last row of an episode that was only cut off is
-used as a next state and is not a sample. Logs differ in the row that holds the terminal flag:
+A row holds a state and the action that was taken there; the next state is the state of the next row in the same
+episode. An episode ends at a break in the file (a new label, or an omitted row), when time goes back or jumps by more
+than the largest gap, and after a terminal or truncated row. If an episode was only cut off, its last row is used as a
+next state and is not a sample. Logs differ in the row that holds the terminal flag:
 
 - "step": the row's action led to the end, as in Gymnasium's steps. If no row holds the state after it, the row's own
   state is used instead: no action is taken there, and no learner reads it.
-- "state": the row's state is the end. The sample before it is terminal, and the row itself is no sample.
+- "state": the row's state is the terminal state. The sample before it is terminal, and the row itself is not a sample.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ GAP_PERIODS = 3.0
 
 @dataclass(frozen=True)
 class Steps:
-    """Samples of one file, and what was seen on the way to them."""
+    """Samples of one file, and counts of what was found while they were built."""
 
     states: Floats
     actions: Floats
@@ -52,7 +52,7 @@ class Steps:
 
 
 def degrees_to_radians(rows: Rows, names: Sequence[str]) -> None:
-    """Turns columns of degrees, in place."""
+    """Converts columns from degrees to radians, in place."""
     for name in _state_names("degrees", names, rows.numbers):
         for column in (name, NEXT + name):
             if column in rows.numbers:
@@ -60,7 +60,7 @@ def degrees_to_radians(rows: Rows, names: Sequence[str]) -> None:
 
 
 def wrap_angles(rows: Rows, names: Sequence[str], columns: ResolvedColumns) -> None:
-    """Turns angles into [-pi, pi), in place."""
+    """Wraps angles into [-pi, pi), in place."""
     for name in _state_names("angles", names, {c.name: None for c in columns.state}):
         for column in (name, NEXT + name):
             if column in rows.numbers:
@@ -68,7 +68,7 @@ def wrap_angles(rows: Rows, names: Sequence[str], columns: ResolvedColumns) -> N
 
 
 def without_duplicates(rows: Rows, problems: Problems) -> tuple[Rows, int]:
-    """Leaves out rows that have the time and the content of the row before them."""
+    """Removes rows that repeat the time and the content of the row before them."""
     if rows.time is None or len(rows) < 2:
         return rows, 0
     again = np.concatenate([[False], np.diff(rows.time) == 0]) & ~rows.breaks
@@ -84,7 +84,7 @@ def without_duplicates(rows: Rows, problems: Problems) -> tuple[Rows, int]:
         )
     kept = rows.only(~(again & ~same))
     again = same[~(again & ~same)]
-    # A repeated row is no break: what follows it follows the one before it too.
+    # A repeated row is not a break: the row after it also follows the row before it.
     breaks = kept.breaks.copy()
     whole = kept.only(~again)
     object.__setattr__(whole, "breaks", breaks[~again])
@@ -113,7 +113,7 @@ def with_gaps(rows: Rows, max_gap: float | None) -> tuple[Rows, Floats, int]:
 def assemble(
     rows: Rows, columns: ResolvedColumns, problems: Problems, intervals: Floats, gaps: int, duplicates: int
 ) -> Steps:
-    """Samples of rows whose breaks are all known."""
+    """Builds samples from rows whose breaks are all known."""
     terminal = _terminal_flags(rows, columns)
     breaks = rows.breaks.copy()
     breaks[1:] |= terminal[:-1] if rows.truncated is None else (terminal | rows.truncated)[:-1]
@@ -153,7 +153,7 @@ class _Following:
     states: Floats
     terminals: Bools
     sample: Bools
-    """Whether a row and what comes after it are a sample"""
+    """Whether a row and the row after it form a sample"""
 
 
 def _following(

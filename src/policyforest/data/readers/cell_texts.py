@@ -1,4 +1,4 @@
-"""Texts of cells as numbers, truths and times."""
+"""Converts the text of cells to numbers, booleans and times."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+(e[+-]?\d+)?", re.IGNORECASE)
 
 
 def parse_number(text: str) -> float:
-    """A finite number; NaN for an empty cell, and a ValueError that shows any other text."""
+    """A finite number, or NaN for an empty cell; any other text raises a ValueError that shows it."""
     text = text.strip()
     if not text:
         return math.nan
@@ -35,7 +35,7 @@ def parse_truth(text: str) -> bool:
 
 
 def parse_seconds(text: str) -> float:
-    """Seconds as a number, or a date and time in ISO 8601, in UTC where no zone is given."""
+    """Seconds as a number, or from a date and time in ISO 8601, which is in UTC if it has no time zone."""
     try:
         value = parse_number(text)
     except ValueError:

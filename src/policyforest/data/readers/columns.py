@@ -1,4 +1,4 @@
-"""Which column of a log means what, as the user states it: the state, the action, the reward and the ends of
+"""The meaning of the columns of a log, as the user states it: the state, the action, the reward and the ends of
 episodes."""
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ NEXT = "next_"
 
 @dataclass(frozen=True)
 class Columns:
-    """The meaning of the columns of a log; a field that is None is found by its usual name.
+    """The meaning of the columns of a log; a column that is None is found by its usual name.
 
     A column is written ``name`` or ``name=source``. The name is used in formulas; the source is where the column is in
     the log (the header of a column, or a topic and a field of a bag).
@@ -24,12 +24,12 @@ class Columns:
     | field | |
     |---|---|
     | `state`, `action` | columns; default: those called state_0, … and action_0, … |
-    | `reward` | a column, or a formula over the columns' names; ``next_`` before a state's name is its next value |
+    | `reward` | a column, or a formula over the columns' names; ``next_`` before a state's name means its next value |
     | `terminal` | a column of true and false, or a formula: the end of the task |
     | `truncated` | a column of true and false: an end of the episode that does not end the task, such as a time limit |
     | `episode` | a column; a new episode begins where its value changes |
     | `time` | a column with seconds, or dates and times; a new episode begins where time goes back or jumps |
-    | `next_state` | columns, where the log has them; default: the state of the row after |
+    | `next_state` | columns, if the log has them; default: the state of the next row |
     | `terminal_marks` | the row with a terminal flag: that of the last "step" (as in Gymnasium) or the final "state"; |
     | | default: "step" for a column, "state" for a formula |
     """
@@ -72,13 +72,13 @@ class ColumnNames(TypedDict, total=False):
 
 
 def require_fields(function: str, names: Iterable[str]) -> None:
-    """Refuses a keyword argument of a function that is no field of `Columns`."""
+    """Refuses a keyword argument that is not a field of `Columns`."""
     for name in sorted(set(names) - {field.name for field in fields(Columns)}):
         raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
 
 
 def columns_given(columns: Columns | None, names: ColumnNames) -> Columns:
-    """The columns, which are given as one object or one by one."""
+    """The columns, given as one object or as separate keyword arguments."""
     require_fields("read_log", names)
     if columns is None:
         return Columns(**names)
@@ -91,7 +91,7 @@ def columns_given(columns: Columns | None, names: ColumnNames) -> Columns:
 
 
 def column_texts(role: str, value: Sequence[str] | str | None) -> tuple[str, ...] | None:
-    """Several columns: texts, or one text with commas."""
+    """Several columns, given as texts or as one text with commas."""
     if value is None:
         return None
     texts = value.split(",") if isinstance(value, str) else list(value) if isinstance(value, Iterable) else [value]

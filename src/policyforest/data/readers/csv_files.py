@@ -1,8 +1,8 @@
 """CSV, by polars.
 
-A file whose rows are all well-formed is read by polars in batches (its streaming engine), and what stays in memory is
-eight bytes for each number of the columns that were named. At the first sign of trouble the file is read again, slowly,
-by Python's own reader (`malformed_csv`), which knows the line of every row.
+A file whose rows are all well-formed is read by polars in batches (its streaming engine), which keeps eight bytes in
+memory for each number of the named columns. If any row may be malformed, the file is read again, slowly, by Python's
+own reader (`malformed_csv`), which knows the line of every row.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def read_csv(path: Path, wanted: Columns, problems: Problems) -> tuple[Rows, Res
 
 
 def _read_fast(path: Path, separator: str, names: list[str], columns: ResolvedColumns) -> Rows | None:
-    """The rows, or None where any of them needs a closer look."""
+    """The rows, or None if any of them may be malformed."""
     polars = import_extra("polars", "parquet")
     try:
         frame = polars.scan_csv(path, separator=separator, infer_schema=False, glob=False, new_columns=names)

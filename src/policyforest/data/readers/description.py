@@ -15,7 +15,7 @@ from policyforest.data.readers.log_warnings import Advice, advice
 from policyforest.data.readers.resolved_columns import Column
 from policyforest.data.transitions import Transitions
 
-# Rows whose time steps vary by more than this part of their median do not have a control period.
+# Rows whose time steps vary by more than this fraction of their median do not have a control period.
 VARYING = 0.2
 
 
@@ -110,7 +110,7 @@ def describe_log(log: LogContents) -> Description:
 
 
 def describe_transitions(data: Transitions, files: Sequence[str]) -> Description:
-    """The description of samples that were saved as such."""
+    """The description of samples that were saved as transitions."""
     lengths = np.unique(data.episodes, return_counts=True)[1]
     named = [("state", name, column) for name, column in zip(data.plant.state_names, data.states.T, strict=True)]
     named += [("action", name, column) for name, column in zip(data.plant.action_names, data.actions.T, strict=True)]

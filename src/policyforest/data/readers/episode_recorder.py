@@ -1,4 +1,4 @@
-"""Records the episodes of a Gymnasium environment while other code acts: one ``.npz`` file per episode, for the
+"""Records the episodes of a Gymnasium environment that other code controls: one ``.npz`` file per episode, for the
 readers."""
 
 from __future__ import annotations

@@ -59,8 +59,8 @@ def read_log(
         path: A file, a folder (Minari, a ROS 2 bag, recorded episodes), a pattern such as ``logs/*.csv``, ``minari:``
             and the id of a dataset, or several of them. Each file begins a new episode.
         columns: The meaning of the columns. Its fields can be given as keywords: ``state=["x", "v"], action=["u"]``.
-        period: Seconds of a control step, to which rows are resampled. None: each row is a step.
-        max_gap: Seconds without a row that end an episode; default: 3 periods.
+        period: Resample rows to this control period (seconds). None: each row is a step.
+        max_gap: A longer gap between rows (seconds) ends an episode; default: 3 periods.
         time_unit: Seconds per unit of the time column (0.001 for milliseconds).
         degrees: Columns in degrees, converted to radians.
         angles: States that are angles, wrapped into [-pi, pi).
@@ -81,7 +81,7 @@ def read_log(
 
 
 def _with_parameters_of(read: Callable[Parameters, Log]) -> Callable[[FullReader[Parameters]], FullReader[Parameters]]:
-    """Type checkers and `help` see the parameters of `read`, which are not written twice."""
+    """Shows the parameters of `read` to type checkers and `help`, without a second list of them."""
 
     def signed(function: FullReader[Parameters]) -> FullReader[Parameters]:
         vars(function)["__signature__"] = inspect.signature(read).replace(return_annotation="Transitions")
@@ -180,7 +180,7 @@ def _steps(
 
 def _saved(files: list[tuple[str, str]], wanted: Columns) -> Log:
     reward, terminal = wanted.reward, wanted.terminal
-    wanted = replace(wanted, reward=None, terminal=None)  # formulas for these are judged on the samples
+    wanted = replace(wanted, reward=None, terminal=None)  # formulas for these are evaluated on the samples
     others = [name for name, kind in files if kind != "transitions"]
     if others:
         raise ValueError(
@@ -221,7 +221,7 @@ def _transitions(parts: Sequence[LogPart], actions: Box, angles: Sequence[str]) 
 
 
 def _require_same_columns(parts: Sequence[LogPart]) -> None:
-    """All files of a log must mean the same thing."""
+    """Refuses a log whose files have different columns."""
     first = parts[0]
     for part in parts:
         for role in ("state", "action"):

@@ -1,4 +1,4 @@
-"""What is in a log, over all of its files: what its description and the warnings look at."""
+"""The content of a log over all of its files, from which its description and the warnings are made."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from policyforest.data.sample_checks import Bools, Ints
 
 @dataclass(frozen=True)
 class LogPart:
-    """One file of a log: its rows, and the samples that were made of them."""
+    """One file of a log: its rows, and the samples that were built from them."""
 
     file: str
     format: str
@@ -44,7 +44,7 @@ class LogContents:
     lengths: Ints
     """The number of steps of each episode"""
     ended: Bools
-    """For each episode, whether it came to a terminal state"""
+    """For each episode, whether it ended in a terminal state"""
     intervals: Floats
     """Seconds between rows that follow each other"""
 

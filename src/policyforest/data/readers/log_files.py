@@ -1,4 +1,4 @@
-"""Which files a path means, and the format of each: patterns and folders are expanded, no file counts twice."""
+"""The files that a path stands for, and the format of each: patterns and folders are expanded, no file counts twice."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def log_files(path: PathLike | Iterable[PathLike], format: str | None) -> list[t
 
 
 def _opened(name: str) -> list[str]:
-    """A folder that is not a log itself means the recorded episodes in it."""
+    """The paths that a name stands for: a folder that is not a log itself stands for the recorded episodes in it."""
     folder = Path(name)
     if not folder.is_dir() or is_bag(folder) or is_minari_folder(folder):
         return [name]

@@ -1,4 +1,4 @@
-"""What was read of a log, and its samples with a history of rows; samples that this loses are counted."""
+"""The content of a log, and its samples with a history of rows; samples whose history is not known are counted."""
 
 from __future__ import annotations
 
@@ -69,13 +69,13 @@ def _period(found: Description, dt: float | None) -> float | None:
 
 
 def _irregular(found: Description) -> tuple[Advice, ...]:
-    """What to do about a few rows that come too late or too early; many of them are refused."""
+    """A warning about a few rows that come too late or too early; `_require_period` refuses logs with many."""
     if not found.n_irregular or found.resampled_to is not None:
         return ()
     assert found.period is not None  # rows have times
     many = "1 row does" if found.n_irregular == 1 else f"{found.n_irregular:,} rows do"
     text = (
-        f"{many} not follow the row before after {found.period:.3g} s, but history, delay and derived signals count "
+        f"{many} not come {found.period:.3g} s after the row before, but history, delay and derived signals count "
         "each row as one control step"
     )
     period = float(f"{found.period:.2g}")
@@ -89,7 +89,7 @@ def _irregular(found: Description) -> tuple[Advice, ...]:
 
 
 def _require_period(found: Description) -> None:
-    """History and filters count rows: each must be a control step."""
+    """History and filters count rows, so each row must be one control step."""
     if found.resampled_to is not None or found.period is None or found.jitter is None:
         return
     if found.jitter > VARYING * found.period:

@@ -22,7 +22,8 @@ def _formula(column: Column | Expression | None, known: set[str]) -> str | None:
 
 
 def _end(columns: ResolvedColumns, states: set[str]) -> str | None:
-    """A formula about a state ends the step that leads to it: its names are those of the next state there."""
+    """A terminal formula over a state ends the step that leads to this state, so its names become those of the next
+    state."""
     end = columns.terminal
     if not isinstance(end, Expression) or not end.names <= states or columns.terminal_marks != "state":
         return None

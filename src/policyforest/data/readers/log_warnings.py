@@ -113,7 +113,7 @@ def _constants(log: LogContents) -> Iterator[Advice]:
 
 
 def _controller(log: LogContents) -> Iterator[Advice]:
-    """Warns if the actions are those of a controller that never tried anything else."""
+    """Warns if an action is a linear function of the state, because a controller always acted in the same way."""
     n, dims = log.states.shape
     if n < 10 * (dims + 2):
         return
@@ -198,7 +198,7 @@ def _angles(log: LogContents) -> Iterator[Advice]:
             yield Advice(
                 "angle",
                 f"state {column.name} jumps by a whole turn between rows",
-                f"use --angle {column.name}, so that both ends are the same place",
+                f"use --angle {column.name}, which makes both ends of its range the same angle",
             )
 
 

@@ -1,4 +1,4 @@
-"""CSV files with something wrong in them, read row by row: slow, but it knows the line of every row."""
+"""Reads CSV files that have malformed rows. Reading row by row is slow, but gives the line number of every row."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from policyforest.data.readers.rows import Problems, Rows
 
 @dataclass(frozen=True)
 class _Cell:
-    """A cell of every row: what it is called here and in the file, its place in a row, and how its text is read."""
+    """A cell of every row: its name here and in the file, its place in a row, and how its text is read."""
 
     name: str
     header: str
@@ -35,7 +35,7 @@ class _Cell:
 
 
 def read_carefully(path: Path, separator: str, names: list[str], columns: ResolvedColumns, problems: Problems) -> Rows:
-    """The rows that can be read; what is wrong with the others goes to `problems`."""
+    """The rows that can be read; the faults of the others are added to `problems`."""
     cells = _cells(names, columns)
     parsed: list[tuple[Any, ...]] = []
     lines: list[int] = []
@@ -61,7 +61,8 @@ def read_carefully(path: Path, separator: str, names: list[str], columns: Resolv
 
 
 def _cells(names: list[str], columns: ResolvedColumns) -> list[_Cell]:
-    """The cells that are read; a number is called by its column's name, any other one by its role and a colon."""
+    """The cells that are read. The name of a number is that of its column; that of any other cell is its role and a
+    colon."""
     place = {name: i for i, name in enumerate(names)}
     wanted: list[tuple[str, Column | Expression | None, Callable[[str], Any]]] = [
         *((c.name, c, _number(c.name in columns.required)) for c in columns.numbers),

@@ -1,4 +1,4 @@
-"""Minari datasets: a folder, or the id of one that Minari has downloaded (``minari:D4RL/pen/human-v2``).
+"""Reads Minari datasets, given as a folder or as the id of a downloaded dataset (``minari:D4RL/pen/human-v2``).
 
 Observations and actions of Dict and Tuple spaces are flattened as Gymnasium does it. The spaces are those of the
 dataset; an environment spec is not needed.
@@ -37,7 +37,7 @@ def rows_of_minari(path: str, dataset: Any, wanted: Columns, problems: Problems)
         episodes = list(dataset.iterate_episodes())
         states = [_flat_rows(dataset.observation_space, episode.observations) for episode in episodes]
         actions_taken = [_flat_rows(dataset.action_space, episode.actions) for episode in episodes]
-    except Exception as error:  # whatever Minari and HDF5 make of a damaged file
+    except Exception as error:  # Minari and HDF5 raise errors of many types
         raise ValueError(f"{path}: is damaged ({type(error).__name__}: {error})") from error
     if not episodes:
         raise ValueError(f"{path}: has no episodes, must have at least one")
@@ -74,7 +74,7 @@ def _open(path: str) -> Any:
         return minari.MinariDataset(folder / "data" if (folder / "data").is_dir() else folder)
     except FileNotFoundError as error:
         raise ValueError(f"{path}: {error}".replace("Use download=True", "Use `minari download`")) from error
-    except Exception as error:  # whatever Minari, HDF5 or Gymnasium make of a damaged folder
+    except Exception as error:  # Minari, HDF5 and Gymnasium raise errors of many types
         raise ValueError(f"{path}: is not a Minari dataset that can be read ({error})") from error
 
 

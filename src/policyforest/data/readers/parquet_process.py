@@ -20,7 +20,7 @@ from typing import Any
 
 from policyforest._support.extras import import_extra
 
-# What the process does: a line of JSON for each line of JSON, until there are no more.
+# The program of the process: it answers each line of JSON with a line of JSON, until its input ends.
 PROGRAM = """
 import base64, io, json, sys
 import polars
@@ -100,4 +100,4 @@ def _started() -> subprocess.Popen[str]:
 
 def _how_it_ended(code: int) -> str:
     why = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-    return f"polars crashed on it ({why}): it is damaged, or needs more memory than there is"
+    return f"polars crashed ({why}): the file is damaged, or needs more memory than is available"

@@ -1,4 +1,4 @@
-"""Tables of polars as rows: the columns that were named, as numbers, and which rows are well-formed."""
+"""Converts polars tables to rows: the named columns as numbers, and which rows are well-formed."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from policyforest.data.sample_checks import Bools
 
 
 def column_expressions(polars: Any, columns: ResolvedColumns, *, from_text: bool) -> list[Any]:
-    """The expressions for polars: numbers as float64, booleans as 0, 1 or null, and labels as the number of their
-    run."""
+    """The expressions for polars: numbers as float64, booleans as 0, 1 or null, and for each label the number of its
+    run of equal labels."""
 
     def cast(source: str) -> Any:
         column = polars.col(source)
@@ -26,7 +26,7 @@ def column_expressions(polars: Any, columns: ResolvedColumns, *, from_text: bool
         return polars.when(word.is_in(list(TRUE))).then(1).when(word.is_in(list(FALSE))).then(0)
 
     chosen = {f"number:{c.name}": cast(c.source) for c in columns.numbers}
-    # An empty cell is allowed where a cell with another text is not.
+    # An empty cell is allowed in some columns in which any other text that is not a number is refused.
     chosen |= {f"empty:{c.name}": polars.col(c.source).is_null() for c in columns.numbers}
     for role, column in (("terminal", columns.terminal), ("truncated", columns.truncated)):
         if isinstance(column, Column):
@@ -76,7 +76,7 @@ def table_rows(path: Path, table: Any, columns: ResolvedColumns, first_line: int
 
 
 def well_formed(rows: Rows, table: Any, columns: ResolvedColumns, problems: Problems | None) -> Bools:
-    """Which rows can be used; what is wrong with the others goes to `problems`."""
+    """Which rows can be used; the faults of the others are added to `problems`."""
     good = np.ones(len(rows), dtype=np.bool_)
 
     def refuse(bad: Bools, reason: str) -> None:

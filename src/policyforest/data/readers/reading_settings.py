@@ -12,7 +12,7 @@ from policyforest.data.readers.rows import OnError
 
 @dataclass(frozen=True)
 class ReadingSettings:
-    """The parameters of `read_log` that are not about columns, checked; see there."""
+    """The checked parameters of `read_log` that are not about columns; `read_log` describes them."""
 
     period: float | None = None
     max_gap: float | None = None

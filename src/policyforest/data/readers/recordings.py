@@ -5,7 +5,7 @@
 | ``/policyforest/problem`` | once, as JSON: names of states and actions, limits of the actions, angles |
 | ``/policyforest/state``, ``/policyforest/action`` | lists of numbers |
 | ``/policyforest/episode`` | the number of the episode |
-| ``/policyforest/reward``, ``/policyforest/terminal`` | of a step, a moment before the state that it has led to |
+| ``/policyforest/reward``, ``/policyforest/terminal`` | of a step, just before the state that the step led to |
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class RecordedProblem:
     has_rewards: bool
 
     def wanted(self, given: Columns) -> Columns:
-        """The columns of the recording, except where something else was asked for."""
+        """The columns of the recording, except those that the user chose."""
         judged = given.reward is None and self.has_rewards
         return replace(
             given,
@@ -62,7 +62,7 @@ def recorded_problem(path: Path) -> RecordedProblem | None:
                 return _problem(content, rewards > 0)
     except (LookupError, TypeError, ValueError) as error:
         raise ValueError(f"{path}: {TOPIC_PREFIX}/problem is not the metadata of a recording ({error})") from error
-    except Exception as error:  # whatever rosbags, SQLite or MCAP make of a damaged file
+    except Exception as error:  # rosbags, SQLite and MCAP raise errors of many types
         raise ValueError(f"{path}: is not a bag that can be read ({error})") from error
     return None
 

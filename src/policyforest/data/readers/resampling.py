@@ -1,7 +1,8 @@
 """Series of numbers, each at its own times, resampled to the steps of a controller.
 
-The state of a step is the reading nearest in time to its beginning; its action is the one in force at its middle, since
-a controller needs a moment to answer; a reward is summed, and a flag counts if it was raised at any time of the step.
+The state of a step is the reading nearest in time to its beginning. The action is the one in force at its middle,
+because a controller takes some time to answer. Rewards are summed, and a flag is set if it was set at any time during
+the step.
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ class Series:
         early = np.minimum(1e-6 * (ends - ticks), SLACK)
         first, last = np.searchsorted(self.times, ticks - early), np.searchsorted(self.times, ends - early)
         last[-1] = len(self.times) if len(ticks) > 1 else max(last[-1], 1)
-        # Summed from `first` to `last` alone: a single reward keeps its bits, as it would not in differences of sums.
+        # Each sum adds only its own values, so a single reward keeps its bits; differences of running sums would not
+        # keep them.
         pairs = np.stack([first, last], axis=1).ravel()
         summed: Floats = np.where(first < last, np.add.reduceat(np.append(self.values, 0.0), pairs)[::2], 0.0)
         return summed if rule == "sum" else (summed > 0).astype(np.float64)
@@ -100,7 +102,7 @@ def _stretch(rows: Rows, columns: ResolvedColumns, period: float, first: int, en
     for name, values in rows.numbers.items():
         rule: StepRule = "state" if name in states else "sum" if name in summed else "action"
         series = values[first:end]
-        given = np.isfinite(series)  # an empty cell holds what was there before
+        given = np.isfinite(series)  # an empty cell keeps the value before it
         part[name] = Series(times[given], series[given]).at_steps(rule, ticks)
     for name, flags in (("terminal:", rows.terminal), ("truncated:", rows.truncated)):
         if flags is not None:

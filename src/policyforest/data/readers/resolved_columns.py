@@ -1,4 +1,4 @@
-"""The columns that a log has for what a user said: looked up, or found by their usual names."""
+"""Finds the columns of a log, by the names that the user gave or by their usual names."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Column:
 
 @dataclass(frozen=True)
 class ResolvedColumns:
-    """The roles of a log's columns; `others` are those that only formulas name."""
+    """The roles of a log's columns; `others` are the columns that only formulas use."""
 
     state: tuple[Column, ...]
     action: tuple[Column, ...]
@@ -54,7 +54,7 @@ class ResolvedColumns:
 
     @property
     def required(self) -> frozenset[str]:
-        """Names of the columns that every row must have: a row without an action can still be the last state."""
+        """Names of the columns without which a row cannot be used; a row without an action can be the last state."""
         return frozenset(column.name for column in (*self.state, *self.next_state))
 
 
@@ -87,7 +87,7 @@ def resolve(wanted: Columns, present: Sequence[str]) -> ResolvedColumns:
 
 
 class _Found:
-    """Looks columns up among those that there are."""
+    """Looks up columns among those of the log."""
 
     def __init__(self, present: Sequence[str]) -> None:
         self.present = list(present)
@@ -142,7 +142,7 @@ class _Found:
         return ()
 
     def others(self, columns: ResolvedColumns, named: dict[str, Column]) -> tuple[Column, ...]:
-        """The columns that formulas name besides the state and the action."""
+        """The columns that formulas use in addition to the state and the action."""
         extra: dict[str, Column] = {}
         for role, formula in (("reward", columns.reward), ("terminal", columns.terminal)):
             if not isinstance(formula, Expression):
@@ -152,7 +152,7 @@ class _Found:
                     continue
                 if name not in self.present:
                     states = ", ".join(NEXT + c.name for c in columns.state)
-                    message = f"there are {_list([*named, *self.present])}, and {states} of the row after"
+                    message = f"there are {_list([*named, *self.present])}, and {states} of the next row"
                     raise ValueError(
                         f"{role}: is {formula.text!r} and names {name!r}, which is not a column; {message}"
                     )

@@ -1,4 +1,4 @@
-"""ROS 1 and ROS 2 bags and MCAP files, by rosbags: no ROS is needed.
+"""Reads ROS 1 and ROS 2 bags and MCAP files with rosbags, without ROS.
 
 A column's source is a topic and a field of its messages: ``/cmd.data``, ``/odom.pose.pose.position.x``,
 ``/joint_states.position[0]``, or ``/joint_states.position[hinge]`` for the entry of that name in the message's
@@ -35,7 +35,7 @@ class _SourceError(ValueError):
 
 @dataclass
 class _Field:
-    """A field of a topic's messages, and what was read of it."""
+    """A field of a topic's messages, and the values that were read from it."""
 
     topic: str
     path: tuple[str, ...]
@@ -97,7 +97,8 @@ def read_bag(
 
 
 def _sources(wanted: Columns) -> list[str]:
-    """A bag has thousands of fields: those that exist are the ones that were named, checked when messages are read."""
+    """The sources that the user named. They are checked when messages are read, because a bag can have thousands of
+    fields."""
     texts = [*(wanted.state or ()), *(wanted.action or ())]
     texts += [t for t in (wanted.reward, wanted.terminal, wanted.truncated, wanted.episode) if t is not None]
     if not wanted.state or not wanted.action:
@@ -139,7 +140,7 @@ def _read_messages(path: Path, fields: Sequence[_Field], problems: Problems) -> 
         raise ValueError(f"{path}: is not a bag that can be read ({error})") from error
     except _SourceError:
         raise
-    except Exception as error:  # whatever rosbags, SQLite or MCAP make of a damaged file
+    except Exception as error:  # rosbags, SQLite and MCAP raise errors of many types
         raise ValueError(f"{path}: is damaged ({type(error).__name__}: {error})") from error
 
 
@@ -198,7 +199,7 @@ def _rows(
         labels = series["episode:"].at_steps("action", ticks)
         breaks[1:] = (labels[1:] != labels[:-1]) & ~(np.isnan(labels[1:]) & np.isnan(labels[:-1]))
     breaks[:1] = True
-    # Before the first command there is no action; after the last state there is none that matters.
+    # There is no action before the first command, and the action after the last state is not used.
     begun = np.logical_and.reduce([np.isfinite(numbers[c.name]) for c in columns.action])
     flags = {
         role: series[f"{role}:"].at_steps("any", ticks).astype(np.bool_) if f"{role}:" in series else None

@@ -25,7 +25,7 @@ class Rows:
     |---|---|
     | `numbers` | the columns by their names; NaN where an action or a reward was left empty |
     | `lines` | where each row stands: its line, row or message number, from 1 |
-    | `breaks` | True where a row does not follow the row before it: a new episode, or a row between was left out |
+    | `breaks` | True for a row that does not follow the row before it: a new episode, or a row between was omitted |
     | `time` | seconds |
     """
 
@@ -44,7 +44,7 @@ class Rows:
     periodic: dict[str, tuple[float, float]] = field(default_factory=dict)
     """Angles that the log itself declares"""
     whole: bool = False
-    """Whether the log itself marks where episodes end; a pause is then no end"""
+    """Whether the log itself marks where episodes end; if it does, a pause does not end an episode"""
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -82,7 +82,7 @@ class Rows:
 
 
 def joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """One array of several; a single one is not copied, since logs may be nearly as large as the memory."""
+    """Joins arrays; a single array is not copied, because logs may be nearly as large as the memory."""
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
@@ -100,7 +100,7 @@ class Problems:
             self.shown.append(f"{place}: {reason}")
 
     def settle(self) -> None:
-        """With "fail", raises an error if there are any."""
+        """With "fail", raises an error if there are any such rows."""
         if self.on_error == "fail" and self.count:
             raise ValueError(f"{self.text()}; correct them, or leave such rows out (on_error='skip', --on-error skip)")
 

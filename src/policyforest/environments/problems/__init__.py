@@ -56,7 +56,8 @@ _register("SwingUp", SwingUp, 100)
 _register("CartPoleSwingUp", CartPoleSwingUp, 60)
 _register("Acrobot", Acrobot, 500)
 if "policyforest/SwingUpGazebo-v0" not in gym.registry:
-    # By name: its module is imported when it is created, because its package imports from this one.
+    # Registered by name: the module is imported only when the problem is created, because its package imports from this
+    # one.
     gym.register(
         "policyforest/SwingUpGazebo-v0", "policyforest.ros.gazebo.environment:SwingUpGazebo", max_episode_steps=100
     )

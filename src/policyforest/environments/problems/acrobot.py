@@ -31,8 +31,8 @@ class Acrobot(NativeProblem):
 
     A control step is one step of 200 ms of the Runge-Kutta method of fourth order, after which the speeds are clipped
     to 4 pi and 9 pi, as in Gymnasium. A step costs 1 until the end of the second link is more than 1 m above the pivot;
-    that step costs nothing and ends the episode, which has at most 500 steps. Start: each of the four numbers uniform
-    within `start_range`, which is 0.1, of hanging at rest.
+    the step that reaches this height costs nothing and ends the episode. An episode has at most 500 steps. Start:
+    hanging at rest, plus a uniform disturbance of each of the four numbers of at most `start_range`, which is 0.1.
     """
 
     metadata: dict[str, Any] = NativeProblem.metadata | {"render_fps": 5}

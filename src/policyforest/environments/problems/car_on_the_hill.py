@@ -36,7 +36,7 @@ class CarOnTheHill(NativeProblem):
             _core.CarOnTheHill(),
             start=[-0.5, 0.0],
             state_limits=[[-1.0, 1.0], [-3.0, 3.0]],
-            # From within the limits no acceleration passes 30 m/s², so one control step adds at most 3 m/s.
+            # Within the limits no acceleration exceeds 30 m/s², so one control step adds at most 3 m/s.
             observation_limits=[[-2.0, 2.0], [-6.0, 6.0]],
             action_limits=[[-4.0, 4.0]],
             render_mode=render_mode,

@@ -33,19 +33,20 @@ class CartPoleSwingUp(NativeProblem):
         dtheta/dt = omega
         domega/dt = (6 (M + m) g sin(theta) - 3 m l omega² sin(theta) cos(theta) - 6 (u - b v) cos(theta)) / (l D)
 
-    They measure the angle from hanging and to the other side, theta_there = pi - theta; PILCO itself has g = 9.82 m/s².
-    The force is held for a control step of 50 ms, which takes 20 steps of 2.5 ms of the Runge-Kutta method of fourth
-    order. The reward of a step is `cart_pole_reward`, one minus MC-PILCO's cost of the state after it. An episode lasts
-    60 steps (3 s); ``gym.make(id, max_episode_steps=100)`` has 5 s. `cart_pole_balanced` is the test of a good end.
+    Both papers measure the angle from hanging and in the other direction, theta_there = pi - theta; PILCO itself has
+    g = 9.82 m/s². The force is held for a control step of 50 ms, which takes 20 steps of 2.5 ms of the Runge-Kutta
+    method of fourth order. The reward of a step is `cart_pole_reward`, one minus MC-PILCO's cost of the state after it.
+    An episode lasts 60 steps (3 s), or 5 s with ``gym.make(id, max_episode_steps=100)``. `cart_pole_balanced` checks
+    whether an episode ends with the pole balanced.
 
     PILCO's track has no ends. Here a step that ends with abs(x) > `track`, abs(v) > 10 or abs(omega) > 25 ends the
     episode. There is no penalty: every reward is positive, so an episode that ends early misses rewards.
 
     Start: hanging at rest, (0, 0, -pi, 0), plus a normal disturbance of each of the four numbers with the standard
-    deviation `start_spread`, which is 0.01 as in MC-PILCO. The state is observed without noise, unlike there.
+    deviation `start_spread`, which is 0.01 as in MC-PILCO. The state is observed without noise, unlike in MC-PILCO.
 
-    `backend` names what integrates the equations: ``"equation"`` is the core, and ``"mujoco"`` is MuJoCo with the MJCF
-    file of this package, which also renders the frames. They agree within 1e-9 over 3 s of random force.
+    `backend` selects the integrator: ``"equation"`` is the core, and ``"mujoco"`` is MuJoCo with the MJCF file of this
+    package, which also renders the frames. The two agree within 1e-9 over 3 s of random force.
     """
 
     metadata: dict[str, Any] = NativeProblem.metadata | {"render_fps": 20}
@@ -64,7 +65,7 @@ class CartPoleSwingUp(NativeProblem):
         # by at most 4.8 m/s and 9.4 rad/s.
         limits = np.array([self.track, MAX_SPEED, math.pi, MAX_OMEGA])
         reach = limits + [0.8, 6.0, 0.0, 11.0]
-        system = _core.CartPole(self.track, self.friction)  # refuses values that are invalid for either
+        system = _core.CartPole(self.track, self.friction)  # refuses invalid values, also for MuJoCo
         super().__init__(
             system if backend == "equation" else MujocoCartPole(limits, self.friction),
             start=[0.0, 0.0, -math.pi, 0.0],

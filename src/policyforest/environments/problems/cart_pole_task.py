@@ -33,7 +33,7 @@ def cart_pole_balanced(
 
     Args:
         states: The states of one episode in order, for instance ``pf.collect(env, policy, episodes=1).next_states``.
-        steps: The last states to look at; 10 are half a second. A shorter episode is not balanced.
+        steps: The number of last states to check; 10 are half a second. A shorter episode is not balanced.
         angle: The largest angle from upright in each of them, in rad; the default is 12 degrees.
         position: The largest distance of the cart from the middle in each of them, in m; default: the whole track.
     """

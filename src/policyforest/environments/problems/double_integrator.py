@@ -14,7 +14,7 @@ class DoubleIntegrator(NativeProblem):
         dp/dt = v
         dv/dt = a
 
-    integrated by Euler's explicit method in steps of 50 ms (p takes the old v); a control step takes 500 ms.
+    integrated by Euler's explicit method in steps of 50 ms (p changes by the old v); a control step takes 500 ms.
     The reward charges the position before the step, -(p² + a²). A step that ends with abs(p) > 1 or abs(v) >
     1 ends the episode with -50. Start: (1, 0).
     """

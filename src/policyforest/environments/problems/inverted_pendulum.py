@@ -72,10 +72,10 @@ class InvertedPendulum(NativeProblem):
 
 
 def _reach(cart_mass: float, max_speed: float, noise: float) -> tuple[float, float]:
-    """How far one control step can take the angle and the speed from within the limits.
+    """The largest angle and speed that one control step can reach from within the limits.
 
     The factor 2 bounds how much the pole speeds up by itself: its effective inertia 4l/3 - alpha m l cos²
-    varies by less than 4 for any cart."""
+    varies by a factor of less than 4 for any cart."""
     if not cart_mass > 0.0:
         raise ValueError(f"cart_mass: is {cart_mass}, must be positive")
     alpha = 1.0 / (POLE_MASS + cart_mass)

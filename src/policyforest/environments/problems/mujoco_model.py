@@ -20,7 +20,7 @@ class MujocoModel:
 
     def __init__(self, name: str) -> None:
         if not any(name in os.environ for name in ("MUJOCO_GL", "DISPLAY", "WAYLAND_DISPLAY")):
-            os.environ["MUJOCO_GL"] = "egl"  # read when mujoco is imported; without a screen its own choice would fail
+            os.environ["MUJOCO_GL"] = "egl"  # read when mujoco is imported, whose default fails without a screen
         try:
             import mujoco
         except ImportError as error:
@@ -43,7 +43,7 @@ class MujocoModel:
         return self._data.qpos.copy(), self._data.qvel.copy()
 
     def picture(self, positions: Floats, camera_x: float = 0.0) -> npt.NDArray[np.uint8]:
-        """A frame of 600 x 400 pixels, rendered by MuJoCo (off-screen by EGL, or what MUJOCO_GL says)."""
+        """A frame of 600 x 400 pixels, rendered by MuJoCo (off-screen by EGL, or by the backend in MUJOCO_GL)."""
         if self._renderer is None:
             self._renderer = self._mujoco.Renderer(self._model, height=400, width=600)
         self._place(positions, np.zeros_like(positions))

@@ -1,4 +1,4 @@
-"""What the benchmark problems have in common: a system of the core, played by Gymnasium's rules."""
+"""The base class of the benchmark problems: a system of the core with Gymnasium's interface."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ class NativeProblem(gym.Env[Any, Any]):
         return first
 
     def draw_noise(self, generator: np.random.Generator, steps: int) -> Floats:
-        """The random numbers of `steps` control steps, a row each; drawn at once or one by one, they are the
-        same."""
+        """The random numbers of `steps` control steps, one row per step. They are the same whether they are drawn at
+        once or one by one."""
         return generator.uniform(-self.noise, self.noise, size=(steps, self.system.n_noise))
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Floats, dict[str, Any]]:
@@ -87,7 +87,7 @@ class NativeProblem(gym.Env[Any, Any]):
         return self._state.copy(), {}
 
     def step(self, action: npt.ArrayLike) -> tuple[Floats, float, bool, bool, dict[str, Any]]:
-        """One control step: the next state, the reward, whether the state is terminal; no step truncates an episode."""
+        """Runs a control step; returns the next state, the reward and whether it is terminal. No step truncates."""
         if self._state is None or self._ended:
             raise ResetNeeded("step: the episode has not begun or has ended; call reset first")
         actions = self._checked_action(action)[None]
@@ -124,7 +124,7 @@ class NativeProblem(gym.Env[Any, Any]):
         raise NotImplementedError
 
     def picture(self, state: Floats) -> npt.NDArray[np.uint8] | None:
-        """A frame that an engine renders by itself; None where the system is drawn here."""
+        """A frame that an engine renders by itself; None if the system is drawn here."""
         return self.system.picture(state) if isinstance(self.system, EngineSystem) else None
 
     def render(self) -> npt.NDArray[np.uint8] | None:

@@ -22,12 +22,12 @@ GOAL: Color = (52, 150, 96)
 LIMIT: Color = (196, 72, 60)
 
 WIDTH, HEIGHT = 600, 400
-# Drawn this many times larger and scaled down: smooth edges at any angle.
+# Pictures are drawn this many times larger and then scaled down, which gives smooth edges at any angle.
 OVERSAMPLING = 3
 
 
 def followed(x: float, room: float) -> float:
-    """The middle of a picture that stands still while x is within `room` of 0, and follows it beyond."""
+    """The middle of a picture: it stands still while x is within `room` of 0, and follows x beyond that."""
     return x - min(max(x, -room), room)
 
 
@@ -72,7 +72,7 @@ class Canvas:
             self.disc(end, 0.5 * thickness, color)
 
     def arrow(self, tail: Point, tip: Point, color: Color, thickness: float) -> None:
-        """A level arrow, or nothing where it would have no length."""
+        """A level arrow, or nothing if it would have no length."""
         if tail == tip:
             return
         head = math.copysign(3.0 * thickness, tip[0] - tail[0])

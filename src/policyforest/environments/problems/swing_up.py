@@ -32,9 +32,9 @@ class SwingUp(NativeProblem):
     ms. The reward charges the angle after the step, -(abs(theta)/pi + (tau/15)²). A step that ends with
     abs(omega) > 10 ends the episode with -50. Start: (-pi, 0), hanging at rest.
 
-    `backend` names what integrates the equation: ``"equation"`` is the core, ``"mujoco"`` is MuJoCo with the MJCF file
-    of this package, which also renders the frames, and ``"dart"`` is DART with the SDF file that Gazebo takes too. They
-    agree within 1e-4 rad over 10 s of random torque.
+    `backend` selects the integrator: ``"equation"`` is the core, ``"mujoco"`` is MuJoCo with the MJCF file of this
+    package, which also renders the frames, and ``"dart"`` is DART with the SDF file that Gazebo also uses. They agree
+    within 1e-4 rad over 10 s of random torque.
     """
 
     def __init__(self, backend: str = "equation", render_mode: str | None = None) -> None:

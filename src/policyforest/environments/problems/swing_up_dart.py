@@ -1,4 +1,4 @@
-"""The rod of the swing-up in DART, from the SDF file that Gazebo takes too: Gazebo's physics without Gazebo."""
+"""The rod of the swing-up in DART, from the SDF file that Gazebo also uses: Gazebo's physics without Gazebo."""
 
 from __future__ import annotations
 

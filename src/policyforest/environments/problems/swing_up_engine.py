@@ -16,7 +16,7 @@ MAX_TORQUE, MAX_SPEED, PENALTY = 15.0, 10.0, -50.0
 
 
 class EngineRod(EngineSystem):
-    """The rod in any engine; they differ in `advance` alone."""
+    """The rod in any engine; the engines differ only in `advance`."""
 
     n_state = 2
 

@@ -1,4 +1,4 @@
-"""What a problem steps: a system of the core, or of a rigid-body engine with the same interface."""
+"""The systems of the problems: those of the core, and those of rigid-body engines with the same interface."""
 
 from __future__ import annotations
 

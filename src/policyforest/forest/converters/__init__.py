@@ -1,9 +1,9 @@
-"""Forests of other libraries as a `Forest`: the paper's claim that any regression forest will do.
+"""Converts forests of other libraries to a `Forest`: the paper states that any regression forest can be used.
 
 A fitted scikit-learn tree or forest gives the same bits as its own `predict`, for every float64 input.
 Boosted trees are sums: those of scikit-learn and LightGBM agree to a few roundings of a double, XGBoost's to
-the error of its own float32 sum. What cannot be represented is an error that says so. The libraries are told
-apart by the modules of the model's class, so none is imported needlessly.
+the error of its own float32 sum. A model that cannot be represented is an error. The libraries are told apart
+by the modules of the model's class, so none is imported needlessly.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from numpy.typing import ArrayLike, NDArray
 from policyforest.forest.converters.source_tree import forest_arrays
 from policyforest.forest.forest import Forest
 
-# LightGBM's and XGBoost's estimators descend from scikit-learn's, so these come first.
+# LightGBM's and XGBoost's estimators descend from scikit-learn's, so they come first.
 _READERS = {"lightgbm": "lightgbm", "xgboost": "xgboost", "sklearn": "scikit_learn"}
 
 
 def forest_from_sklearn(model: Any, box: ArrayLike | None = None) -> Forest:
     """The `Forest` that predicts what the fitted `model` does.
 
-    `box`, of shape (inputs, 2), bounds the inputs; without it the forest is unbounded, and what needs volumes
-    (pruning, the best action) does not work on it.
+    `box`, of shape (inputs, 2), bounds the inputs. Without it the forest is unbounded, and operations that need
+    volumes (pruning, the best action) do not work on it.
     """
     arrays, n_inputs = arrays_from_model(model)
     return Forest.from_arrays(**arrays, box=_box(box, n_inputs))

@@ -1,4 +1,4 @@
-"""The check that boosting libraries' estimators share: of the right kind, and fitted."""
+"""The check of the boosting libraries' estimators: a model must be of the right kind, and fitted."""
 
 from __future__ import annotations
 

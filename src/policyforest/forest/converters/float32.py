@@ -1,4 +1,4 @@
-"""Thresholds for doubles that decide as a float32 comparison does.
+"""Thresholds for doubles that give the same decisions as a comparison in float32.
 
 scikit-learn's trees and XGBoost round an input to float32 before they compare it. Rounding is monotone, so
 `float32(x) <= t` is `x <= T` for one double T: the largest that rounds to a float32 not above t.
@@ -9,15 +9,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-# Stands for the float32 after the largest finite one: doubles from half way to it on round to infinity.
+# Stands for the float32 after the largest finite one: doubles that are at least halfway to it round to infinity.
 _BEYOND = 2.0**128
 
 
 def less_equal_threshold(threshold: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The T with `x <= T` exactly where `float32(x) <= threshold`, for every double x.
+    """The T with `x <= T` exactly when `float32(x) <= threshold`, for every double x.
 
-    With a the largest float32 not above the threshold and b the next one, doubles below the middle of a and b
-    round to a or lower; the middle itself goes to the one whose last bit is 0 (ties to even).
+    Let a be the largest float32 not above the threshold, and b the next one. Doubles below the middle of a and b
+    round to a or lower; the middle itself rounds to the one whose last bit is 0 (ties to even).
     """
     with np.errstate(over="ignore", under="ignore"):
         nearest = threshold.astype(np.float32)
@@ -29,7 +29,7 @@ def less_equal_threshold(threshold: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def less_threshold(threshold: NDArray[np.float32]) -> NDArray[np.float64]:
-    """The T with `x <= T` exactly where `float32(x) < threshold`, for every double x."""
+    """The T with `x <= T` exactly when `float32(x) < threshold`, for every double x."""
     with np.errstate(over="ignore", under="ignore"):
         before = np.nextafter(threshold, np.float32(-np.inf))
     return less_equal_threshold(before.astype(np.float64))

@@ -1,8 +1,8 @@
 """LightGBM's regressors, read from the text that its `Booster` saves itself as.
 
 The text holds the trees as flat arrays with thresholds of 17 digits, which is exact. LightGBM compares
-doubles with `<=`, as a Forest does, after it has taken inputs of at most 1e-35 for zero. Where a missing
-value would go is irrelevant: `Forest.predict` refuses NaN.
+doubles with `<=`, as a Forest does, but first replaces inputs of at most 1e-35 by zero. The side to which
+a missing value would go is irrelevant, because `Forest.predict` refuses NaN.
 """
 
 from __future__ import annotations
@@ -89,14 +89,14 @@ def _require_plain_splits(decision: NDArray[np.int64]) -> None:
 
 
 def _threshold(threshold: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A threshold amid the inputs that count as zero moves beyond all of them, so that they stay together."""
+    """Moves a threshold among the inputs that count as zero beyond all of them: they must go to the same side."""
     below, above = np.nextafter(-_ZERO, -np.inf), _ZERO
     moved = np.where(threshold < 0, below, above)
     return np.where(np.abs(threshold) <= _ZERO, moved, threshold)
 
 
 def _child(child: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Node numbers: LightGBM writes leaf j as ~j, here the leaves follow the inner nodes."""
+    """Node numbers: LightGBM writes leaf j as ~j; here the leaves follow the inner nodes."""
     return np.where(child < 0, child.size + ~child, child)
 
 

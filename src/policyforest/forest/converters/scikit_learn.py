@@ -1,7 +1,8 @@
 """Trees, forests and boosted trees of scikit-learn.
 
 Trees and forests give the same bits as the model's own `predict` with one job (with several, scikit-learn
-adds the trees in the order in which its threads finish). Boosted trees are sums and lose a rounding or two.
+adds the trees in the order in which its threads finish). Boosted trees are sums, which differ by one or two
+roundings.
 """
 
 from __future__ import annotations
@@ -109,8 +110,8 @@ def _hist_gradient_boosting(model: Any) -> list[SourceTree]:
 def _hist_tree(nodes: NDArray[Any]) -> SourceTree:
     """These trees compare float64 with float64, but a split "missing or not" has an infinite threshold.
 
-    No number goes right there, and missing values are refused by `Forest.predict`: the left child takes the
-    place of such a node.
+    No number goes right there, and `Forest.predict` refuses missing values, so such a node is replaced by its
+    left child.
     """
     leaf = nodes["is_leaf"].astype(bool)
     left, right = nodes["left"].astype(np.int64), nodes["right"].astype(np.int64)

@@ -1,8 +1,8 @@
 """Trees as other libraries store them, and how they become the flat arrays of a `Forest`.
 
-Other libraries number the nodes of a tree as they please. A `Forest` wants the two children of a node side by
-side and after their parent. Breadth-first order has both properties: the j-th inner node in that order has its children
-at 1 + 2j and 2 + 2j.
+Other libraries number the nodes of a tree in different orders. In a `Forest`, the two children of a node must be next
+to each other and after their parent. Breadth-first order has both properties: the j-th inner node in that order has its
+children at 1 + 2j and 2 + 2j.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class SourceTree:
-    """A binary tree whose root is node 0; nodes that the root does not lead to are ignored.
+    """A binary tree whose root is node 0; nodes that cannot be reached from the root are ignored.
 
     `feature` is -1 at leaves. `split` is the threshold of an inner node (`x[feature] <= split` goes left, in
     float64) and the value of a leaf.
@@ -29,16 +29,16 @@ class SourceTree:
 
 
 def leaf_tree(value: float) -> SourceTree:
-    """The tree that answers `value` everywhere."""
+    """The tree whose value is `value` everywhere."""
     none = np.array([-1], dtype=np.int64)
     return SourceTree(feature=none, split=np.array([value], dtype=np.float64), left=none, right=none)
 
 
 def mean_of_sum(trees: Sequence[SourceTree], constant: float) -> list[SourceTree]:
-    """Trees whose mean is `constant + t_1(x) + … + t_M(x)`: boosted trees are summed, ours are averaged.
+    """Trees whose mean is `constant + t_1(x) + … + t_M(x)`: boosted trees are summed, those of a `Forest` averaged.
 
-    The constant goes into the first tree, so that the additions happen in the order in which boosting does
-    them; every leaf is then multiplied by M, which costs a rounding where M is no power of two.
+    The constant is added to the first tree, so that the additions have the same order as in boosting. Every leaf is
+    then multiplied by M, which costs a rounding if M is not a power of two.
     """
     if not trees:
         return [leaf_tree(constant)]
@@ -73,7 +73,7 @@ def _breadth_first(tree: SourceTree) -> NDArray[np.int64]:
 
 
 def _children(feature: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Lower child of each inner node, ordinal of each leaf, for nodes in breadth-first order."""
+    """The lower child of each inner node and the ordinal of each leaf, for nodes in breadth-first order."""
     leaf = feature < 0
     ordinal = np.cumsum(leaf) - 1
     lower = 2 * np.cumsum(~leaf) - 1

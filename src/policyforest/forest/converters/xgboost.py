@@ -1,9 +1,9 @@
 """XGBoost's regressors, read from the JSON that its `Booster` saves itself as.
 
-XGBoost rounds inputs to float32, sends `x < threshold` left, and adds the leaves up in float32, with a
-rounding a tree. A Forest adds the same leaves in float64. It is the more exact of the two, and they differ by
-what XGBoost loses: about 1e-6 of the largest prediction for 100 trees, 2e-6 for 500. Where a missing value
-would go is irrelevant: `Forest.predict` refuses NaN.
+XGBoost rounds inputs to float32, sends `x < threshold` left, and adds the leaves up in float32, with one
+rounding per tree. A Forest adds the same leaves in float64, which is more exact. The results differ by the
+errors of XGBoost: about 1e-6 of the largest prediction for 100 trees, 2e-6 for 500. The side to which a
+missing value would go is irrelevant, because `Forest.predict` refuses NaN.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _n_trees(model: Any, forest: dict[str, Any]) -> int:
 
 
 def _base_score(text: str) -> float:
-    """A float32, since version 3.1 a list with one for each output; its decimals are no exact double."""
+    """The base score from its text, a list since version 3.1. Only as a float32 does it have the exact value."""
     return float(np.ravel(json.loads(text)).astype(np.float32)[0])
 
 

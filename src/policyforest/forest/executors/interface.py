@@ -1,9 +1,9 @@
 """The one interface: map a task over blocks, with inputs that all blocks share.
 
-A task is a function of a module, called as ``task(block, n_jobs, *inputs)``. The block is the part of the work that it
-is: some trees of a forest, some of the states, a seed. The inputs are shared beforehand, each once, however many blocks
-there are. A task must depend on nothing else; then the results are the same bits wherever it runs, because each tree
-has a random stream of its own and each state its own maximum.
+A task is a function of a module, called as ``task(block, n_jobs, *inputs)``. The block describes the part of the work
+that the call does: some trees of a forest, some of the states, a seed. The inputs are shared beforehand, each once,
+however many blocks there are. A task must depend on nothing else; then the results are the same bits wherever it runs,
+because each tree has a random stream of its own and each state its own maximum.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Many machines: a Ray cluster.
 
 Shared inputs go once into the object store, where all workers of a node read them without a copy; tasks and results are
-Ray's own. A worker or a node that dies takes its tasks along, and Ray runs them again elsewhere: a task depends on its
-block and the shared inputs alone, so that costs time and never changes a bit. If the driver dies, what is shared dies
-with it: `checkpoint_dir` of the learner is there for that.
+Ray's own. If a worker or a node dies, Ray runs its tasks again elsewhere: a task depends only on its block and the
+shared inputs, so this costs time and never changes a bit. If the driver dies, the shared inputs are lost with it; with
+`checkpoint_dir` of the learner, learning can be resumed.
 
-Everything that could be wrong with the cluster is found out when the executor is made, before any work is done.
+The cluster is checked when the executor is created, before any work is done.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from policyforest.forest.executors.sharing import Label, put_together, taken_apa
 
 # How long, in seconds, an address may take to answer, and a node to start a worker.
 ANSWER_SECONDS, WORKER_SECONDS = 5.0, 120.0
-# Part of an object store that inputs may take; results need room too.
+# The fraction of an object store that inputs may take; results need room too.
 STORE_SHARE = 0.9
-# A task is given up after this many of its workers died: then the task itself is the cause.
+# A task is given up after this many of its workers died, because then the task itself is the cause.
 MOST_DEATHS = 50
 
 
@@ -85,7 +85,7 @@ class Ray(Executor):
             raise RuntimeError("executor: is closed; create a new one")
 
     def _count_workers(self) -> int:
-        """A task runs on one node: processors left over on several nodes cannot be combined."""
+        """The number of workers. A task runs on one node: processors left over on several nodes cannot be combined."""
         cpus = [int(node["Resources"].get("CPU", 0)) for node in _living(self._ray)]
         workers = sum(number // self.n_jobs for number in cpus)
         if not workers:
@@ -155,7 +155,7 @@ def _run(task: Callable[..., Result], block: Any, n_jobs: int, labels: list[Labe
 
 
 def _require_the_same(ray: Any, address: str | None, options: dict[str, Any]) -> None:
-    """A process is in one cluster at a time."""
+    """Refuses arguments for another cluster, because a process is in one cluster at a time."""
     here = str(ray.get_runtime_context().gcs_address)
     if address not in (None, "auto") and _place(str(address)) != _place(here):
         raise ValueError(f"address: is {address!r}, must be {here!r} or None: this process is already in that cluster")
@@ -166,7 +166,7 @@ def _require_the_same(ray: Any, address: str | None, options: dict[str, Any]) ->
 
 
 def _place(address: str) -> tuple[str, str]:
-    """Host and port; the host as a number where it has one."""
+    """Host and port; the host as an IP address if it has one."""
     host, _, port = address.rpartition(":")
     try:
         return socket.gethostbyname(host), port
@@ -189,7 +189,7 @@ def _connect(ray: Any, address: str | None, options: dict[str, Any]) -> None:
 
 
 def _require_answer(address: str | None) -> None:
-    """Ray itself would try for a minute, and then end the process."""
+    """Raises an error if no cluster answers; Ray itself would try for a minute, and then end the process."""
     host, colon, port = (address or "").rpartition(":")
     if not colon:
         return

@@ -1,7 +1,7 @@
 """How inputs reach other processes: as a pickle without arrays, and the arrays, which are not copied there.
 
-Pickle's protocol 5 gives the arrays apart (PEP 574): they lie in a mapped file or in an object store, and all workers
-of a machine read the same memory. A worker puts an input together once and keeps it for the blocks that follow.
+Pickle's protocol 5 separates the arrays (PEP 574). They lie in a mapped file or in an object store, and all workers of
+a machine read the same memory. A worker puts an input together once and keeps it for the blocks that follow.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-# What this process has put together, by name: (key, value). A worker does one task at a time.
+# The inputs that this process has put together, by name: (key, value). A worker does one task at a time.
 _KEPT: dict[str, tuple[str, Any]] = {}
 
 
@@ -35,7 +35,7 @@ def put_together(label: Label, text: bytes, arrays: Callable[[], Sequence[Any]])
     """The value; `arrays` is called only where this process does not have it yet."""
     key, value = _KEPT.get(label.name, ("", None))
     if key != label.key:
-        _KEPT.pop(label.name, None)  # the old one's memory goes before the new one's comes
+        _KEPT.pop(label.name, None)  # frees the old value before the new one is made
         value = pickle.loads(text, buffers=arrays())
         _KEPT[label.name] = label.key, value
     return value

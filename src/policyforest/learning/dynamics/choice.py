@@ -1,11 +1,11 @@
 """Which kind of model an output gets: the simplest that predicts held-out episodes as well as the best does.
 
-Candidates, from simple to complex: none, polynomials of rising degree, then the best of these with a forest of large,
-smaller and small leaves; last, on request, a linear function with a Gaussian process where the samples are few. Where
-most samples obey a law that others break (contacts, stops, limits), the forest is one of these exceptions. The first
-whose error is within one standard error (of the paired difference, by episode) of the smallest is chosen: a plan would
-exploit a complex model that is better by chance. Where there is noise, polynomials of systems that may be symmetric are
-shrunk towards odd functions (`symmetry`).
+The candidates, from simple to complex, are: none, polynomials of rising degree, then the best of these with a forest of
+large, smaller and small leaves; last, on request, a linear function with a Gaussian process if the samples are few. If
+most samples obey a law that others break (contacts, stops, limits), the forest models these exceptions. The first
+candidate whose error is within one standard error (of the paired difference, by episode) of the smallest error is
+chosen, because a plan would exploit a complex model that is better by chance. If there is noise, polynomials of systems
+that may be symmetric are shrunk towards odd functions (`symmetry`).
 """
 
 from __future__ import annotations
@@ -31,38 +31,38 @@ FOLDS = 5
 LEAF_SIZES = (30, 12, 5, 2)
 # Polynomials above the second degree are tried with this many samples per coefficient.
 SAMPLES_PER_COEFFICIENT = 10
-# Polynomials with shrunk products are tried with fewer, and with this ridge. (Pendulum of 6 kg, 770 samples, commands
-# two steps late, ten seeds: cubic models missed true steps by 0.026 in the mean, shrunk ones by 0.013.)
+# Polynomials with shrunk products are tried with fewer samples, and with this ridge. (Pendulum of 6 kg, 770 samples,
+# commands two steps late, ten seeds: cubic models missed true steps by 0.026 in the mean, shrunk ones by 0.013.)
 SAMPLES_PER_SHRUNK, SHRUNK = 4, 0.3
 # Trees of the forests that are compared; more change the ranking little.
 COMPARED_TREES = 6
-# The forests of one fold see this many samples at most; the ranking of kinds is clear by then.
+# The forests of one fold are grown on this many samples at most, which are enough to rank the kinds.
 COMPARED_SAMPLES = 4_000
-# Errors of a model below this part of the variance hardly matter; errors of a polynomial above it are noise.
+# Errors of a model below this fraction of the variance hardly matter; errors of a polynomial above it are noise.
 # (Pendulum-v1 and Car on the Hill: 0.0009 at most. Pendulums of 6 and 8 kg with random forces: 0.01 and more; there a
 # plan on a grid is no better than a Fitted Policy Forest.)
 QUIET = 3e-3
-# An error below this part of the variance is rounding: nothing more complex is tried.
+# An error below this fraction of the variance is rounding: nothing more complex is tried.
 EXACT = 1e-10
-# A Gaussian process is compared where there are so many samples and inputs, and more than this part of the variance is
-# not explained without it: it costs ten times as much per step as the others. (Cart-pole, 120 random steps, change of
-# the speeds: R² 0.99 with it, 0.3 to 0.6 without.)
+# A Gaussian process is compared if the numbers of samples and inputs are in these ranges, and more than this fraction
+# of the variance is not explained without it: it costs ten times as much per step as the others. (Cart-pole, 120 random
+# steps, change of the speeds: R² 0.99 with it, 0.3 to 0.6 without.)
 FEWEST_FOR_KERNEL, MOST_FOR_KERNEL, KERNEL_INPUTS = 20, 1_500, 12
 EXPLAINED = 1e-3
-# Most samples obey a polynomial if their typical error is below this part of that of least squares. (Joints with
+# Most samples obey a polynomial if their typical error is below this fraction of that of least squares. (Joints with
 # stops, as in Reacher-v5: a thousandth. Samples of a smooth system with normal noise: 1.)
 MOST_OBEY = 0.1
 LAWS: tuple[Base, ...] = ("linear", "quadratic")
-# A Gaussian process is chosen where its typical error is below this part of that of the choice without it.
+# A Gaussian process is chosen if its typical error is below this fraction of that of the choice without it.
 CLEARLY = 0.5
 KERNEL = OutputKind("kernel")
-# Beyond this multiple of the typical error, what a Gaussian process misses of a held-out episode is not noise: no other
-# episode came near. (Cart-pole: one episode of fast turns is missed by 2,000 times the typical error.)
+# Beyond this multiple of the typical error, the error of a Gaussian process on a held-out episode is not noise: no
+# other episode came near. (Cart-pole: one episode of fast turns is missed by 2,000 times the typical error.)
 EXTRAPOLATED = 8.0
 # From this many episodes on, errors are averaged by episode for the standard error.
 ENOUGH_EPISODES = 20
-# Polynomials whose error exceeds this multiple of the best kind's are wrong and not only noisy: shrinking does not
-# help.
+# Polynomials whose error exceeds this multiple of the best kind's error are wrong and not only noisy, so shrinking does
+# not help.
 HOPELESS = 4.0
 # A member of the ensemble may be of another kind if its error is at most this multiple of the chosen one's.
 ALTERNATIVE = 1.25
@@ -70,7 +70,7 @@ ALTERNATIVE = 1.25
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Folds of whole episodes, or of stretches of time where there are too few of them."""
+    """Folds of whole episodes, or of stretches of time if there are too few episodes."""
 
     fold: NDArray[np.int64]
     episode: NDArray[np.int64]
@@ -133,7 +133,8 @@ def choose(
 def chosen_again(
     like: Choice, inputs: ModelInputs, y: Floats, held_out: HeldOut, seed: int, n_jobs: int | None
 ) -> Choice | None:
-    """The kinds of an earlier choice for more samples, without a comparison; None where these are too many for it."""
+    """The kinds of an earlier choice for more samples, without a comparison; None if there are too many samples for
+    it."""
     kinds = dict.fromkeys((like.kind, like.alternative))
     if KERNEL in kinds and len(y) > MOST_FOR_KERNEL:
         return None
@@ -144,8 +145,8 @@ def chosen_again(
 def nearly_odd(
     choices: Sequence[Choice], inputs: ModelInputs, targets: Floats, held_out: HeldOut, seed: int, n_jobs: int | None
 ) -> list[Choice]:
-    """The choices for outputs that may be odd functions: the same candidates, but where there is noise, polynomials
-    above the first degree are shrunk towards odd functions."""
+    """The choices for outputs that may be odd functions: the same candidates, but if there is noise, polynomials above
+    the first degree are shrunk towards odd functions."""
     compared = [choice for choice in choices if choice.judged is not None]
     if all(choice.errors[choice.kind] <= QUIET for choice in compared):
         return list(choices)
@@ -233,7 +234,7 @@ def _lawful(
     parametric: list[OutputKind], typical: float, inputs: ModelInputs, y: Floats, fold: NDArray[np.int64], seed: int,
     n_jobs: int | None,
 ) -> dict[OutputKind, Floats] | None:  # fmt: skip
-    """The simplest polynomial that most samples obey much better than the one of least squares, with what it misses."""
+    """The simplest polynomial that most samples obey much better than the one of least squares, with its errors."""
     rows = np.arange(len(y))
     for kind in parametric:
         if kind.base not in LAWS:
@@ -250,13 +251,13 @@ def _lawful(
 
 
 def _typical(missed: Floats) -> float:
-    """The typical error, that of most samples. In the mean, one held-out episode far from all others can hide that a
-    Gaussian process misses the others by only a hundredth."""
+    """The typical error, that of most samples. A mean error could be dominated by one held-out episode far from all
+    others, and hide that a Gaussian process misses the others by only a hundredth."""
     return float(np.median(np.abs(missed)))
 
 
 def _worth_a_kernel(inputs: ModelInputs, missed: Mapping[OutputKind, Floats], variance: float) -> bool:
-    """Whether a Gaussian process is compared too: where the samples are few and nothing else explains them."""
+    """Whether a Gaussian process is also compared: if the samples are few and nothing else explains them."""
     enough = FEWEST_FOR_KERNEL <= len(inputs.rows) <= MOST_FOR_KERNEL and inputs.width <= KERNEL_INPUTS
     return enough and min(float(np.mean(e**2)) for e in missed.values()) > EXPLAINED * variance
 

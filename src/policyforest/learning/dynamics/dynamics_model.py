@@ -1,4 +1,4 @@
-"""A learned model of the transitions: what a `DynamicsForest` returns."""
+"""A learned model of the transitions, which `DynamicsForest` returns."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class DynamicsModel:
     known_reward: Known | None = field(default=None, repr=False)
     known_terminal: Known | None = field(default=None, repr=False)
     exogenous_evidence: tuple[ExogenousEvidence, ...] = ()
-    """One row per badly predicted state dimension, where exogenous ones were looked for and not declared"""
+    """One row per badly predicted state dimension, if exogenous ones were looked for and not declared"""
 
     @property
     def state_scores(self) -> tuple[float, ...]:
@@ -78,7 +78,7 @@ class DynamicsModel:
 
     @property
     def reward_score(self) -> float:
-        """R² of the reward on held-out samples; 1 where it is known."""
+        """R² of the reward on held-out samples; 1 if it is known."""
         return 1.0 if self.known_reward is not None else self.reward.choice.score
 
     @property
@@ -203,7 +203,7 @@ class DynamicsModel:
         return model
 
     def _add_signals(self, model: _core.LearnedModel) -> None:
-        """Adds what is known exactly: the history and the actuators."""
+        """Adds the parts that are known exactly: the history and the actuators."""
         signals = self.transitions.plant.signals
         if signals is None:
             model.set_signals(np.empty((0, 8)), [], list(self.structure.copies))
@@ -236,8 +236,8 @@ class DynamicsModel:
         kind = reward.choice.alternative if other_kinds else reward.choice.kind
         group = reward.inputs.group()
         fit_output(kind, reward.inputs, reward.targets, chosen, **how).add_to(group)
-        # A quadratic cost continues beyond the data; forests and Gaussian processes promise no more there than the
-        # extremes that were seen. (Cart-pole, rewards of at most 1: plans promised 42 where 35 is the most there is.)
+        # A quadratic cost continues beyond the data; the rewards of forests and Gaussian processes are limited to the
+        # extremes that were seen. (Cart-pole, rewards of at most 1: plans promised 42, although 35 is the maximum.)
         low, high = -np.inf, np.inf
         if (kind.leaf is not None or kind.base == "kernel") and len(reward.targets):
             low, high = float(reward.targets.min()), float(reward.targets.max())

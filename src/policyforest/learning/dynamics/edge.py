@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from policyforest._support.arguments import Floats
 from policyforest.data.transitions import Transitions
 
-# A next state this part of a dimension's range beyond the data counts as leaving it.
+# A next state that is beyond the data by this fraction of a dimension's range counts as leaving the data.
 EDGE_MARGIN = 0.02
 WORST, BAD_END = 0.01, 0.10
 
@@ -22,7 +22,7 @@ class Edge(NamedTuple):
     margin: Floats
     """One per dimension; infinite if the dimension never varied"""
     ends: bool
-    """Whether a step that leaves the data ends there, worth `value`; else it earns at most `reward`"""
+    """Whether a step that leaves the data ends there, worth `value`; otherwise it earns at most `reward`"""
     value: float
     reward: float
 
@@ -43,8 +43,9 @@ class Edge(NamedTuple):
 def find_edge(data: Transitions, discount: float) -> Edge:
     """The edge of samples under a discount.
 
-    With terminal states a rollout that leaves the data ends, worth the worst of 100 rewards for ever or a bad end,
-    whichever is less; without them such a step earns at most the worst of 100 rewards."""
+    If there are terminal states, a rollout ends when it leaves the data. Its value is then that of the worst of 100
+    rewards for ever or that of a bad end, whichever is less. Without terminal states, a step that leaves the data earns
+    at most the worst of 100 rewards."""
     living = np.concatenate([data.states, data.next_states[~data.terminals]])
     box = np.stack([living.min(axis=0), living.max(axis=0)], axis=1)
     for d, sides in data.periodic.items():

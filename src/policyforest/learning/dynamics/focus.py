@@ -1,10 +1,11 @@
 """A model for the part of the state space that a policy visits.
 
-The kind of each output is chosen by the errors on all samples. Where a policy keeps to a small part of them, a complex
+The kind of each output is chosen by the errors on all samples. If a policy stays near a small part of them, a complex
 kind that pays elsewhere only adds variance: near an equilibrium, an error of a few percent in a slope decides whether a
-low gain still balances. So the model is fitted again with most of the weight on samples near the visited states, and
-its kinds are chosen by these alone. It replaces the other one only if it predicts held-out samples near the visited
-states better: fewer samples count in it, and if one formula holds everywhere, all samples give a better fit.
+low gain still balances. Therefore the model is fitted again with most of the weight on samples near the visited states,
+and its kinds are chosen by these samples alone. The new model replaces the other one only if it predicts held-out
+samples near the visited states better: fewer samples count in it, and if one formula holds everywhere, all samples give
+a better fit.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ FAR = 0.02
 
 
 def focused(model: DynamicsModel, visited: Floats) -> DynamicsModel:
-    """The model with more weight on samples near the visited states; the same object where that is most of them, or
-    where that does not predict them better."""
+    """The model with more weight on samples near the visited states; the same object if most samples are near, or if
+    the new model does not predict them better."""
     data = model.transitions
     near = _near(data, visited)
     if near.sum() < FEWEST or near.mean() > MOST:

@@ -1,11 +1,11 @@
-"""The mean of a Gaussian process with a length of its own for each input: for few samples of a smooth system.
+"""The mean of a Gaussian process with one length per input, for few samples of a smooth system.
 
     f(z) = sum_i w_i exp(-|(z - c_i) / l|² / 2),
 
 where z are the standardised inputs, angles as sine and cosine. The lengths l, the height and the noise maximise the
 likelihood of a part of the samples; inputs that do not matter get long lengths. The weights are those of the process
-itself while the samples are at most `CENTRES`, and of its projection on that many centres beyond (Quiñonero-Candela and
-Rasmussen, 2005, "deterministic training conditional").
+itself if there are at most `CENTRES` samples. Otherwise they are those of its projection on that many centres
+(Quiñonero-Candela and Rasmussen, 2005, "deterministic training conditional").
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from policyforest._support.arguments import Floats
 
-# Centres of the expansion: what a step of the model costs is proportional to them. (Cart-pole, 600 samples with fast
+# Centres of the expansion: the cost of a step of the model is proportional to them. (Cart-pole, 600 samples with fast
 # turns among them: the typical error of the angular speed is 0.0025 with 150, 0.0003 with 300, 0.0002 with all.)
 CENTRES = 300
 # The likelihood is maximised on this many samples in so many steps; more steps change the lengths little.
 LIKELIHOOD_SAMPLES, LIKELIHOOD_STEPS = 220, 60
 # The search ends when so many steps have added less than this to the logarithm of the likelihood.
 PATIENCE, SETTLED = 8, 0.1
-# Bounds of the logarithms of lengths, and of the noise as a part of the outputs' spread.
+# Bounds of the logarithms of lengths, and of the noise as a fraction of the outputs' spread.
 LENGTHS, NOISE = (np.log(0.2), np.log(50.0)), (np.log(3e-4), np.log(1.0))
 JITTER = 1e-8
 
@@ -55,7 +55,7 @@ def covariance(shape: KernelShape, a: Floats, b: Floats) -> Floats:
 
 
 def kernel_shape(inputs: Floats, y: Floats, seed: int, start: KernelShape | None = None) -> KernelShape:
-    """The shape of the greatest likelihood, by steps whose size follows the signs of the slope (Rprop)."""
+    """The shape with the greatest likelihood, found by steps whose size follows the signs of the slope (Rprop)."""
     rows = np.random.default_rng([seed, 6]).permutation(len(y))[:LIKELIHOOD_SAMPLES]
     z, target = inputs[rows], y[rows] / max(float(y.std()), 1e-300)
     d = z.shape[1]

@@ -1,4 +1,4 @@
-"""Coefficients by least squares with a small ridge, and by reweighted least squares where noise is not normal."""
+"""Coefficients by least squares with a small ridge, and by reweighted least squares if noise is not normal."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ CAUCHY, ROBUST_STEPS = 3.5, 20
 def ridge(
     features: Floats, y: Floats, weights: Floats | None = None, shrink: float = RIDGE, n_slopes: int = 0
 ) -> Floats:
-    """Least squares with a ridge that only matters where features are dependent; features after the first `n_slopes`
-    have a ridge of their own."""
+    """Least squares with a ridge that only matters if features are dependent; features after the first `n_slopes` have
+    a ridge of their own."""
     if features.shape[1] == 0:
         return np.zeros(0)
     weighted = features if weights is None else features * weights[:, None]
@@ -37,9 +37,9 @@ def ridge(
 def fitted_to_noise(
     features: Floats, y: Floats, weights: Floats | None, shrink: float, n_slopes: int, coefficients: Floats
 ) -> Floats:
-    """Coefficients for noise with bounds, from those of least squares: the sum of |residual|^p is minimised, where p
+    """Coefficients for noise with bounds, from those of least squares: they minimise the sum of |residual|^p, where p
     follows from the kurtosis of the residuals. The largest values of uniform noise contain more information than its
-    squares: slopes become a third more accurate (pendulum of 6 kg, ten seeds)."""
+    squares, so slopes become a third more accurate (pendulum of 6 kg, ten seeds)."""
     missed = y - features @ coefficients
     spread = float(np.mean(missed**2))
     if not spread > 1e-12 * float(np.mean(y**2)):
@@ -56,8 +56,8 @@ def fitted_to_noise(
 
 
 def fitted_to_most(features: Floats, y: Floats, weights: Floats | None, coefficients: Floats) -> Floats:
-    """Coefficients that most samples obey, from those of least squares: residuals count the less, the larger they are
-    (the Cauchy loss, by reweighted least squares). A stop, a contact or a limit, which few samples meet, changes least
+    """Coefficients that most samples obey, from those of least squares. Larger residuals count less (the Cauchy loss,
+    by reweighted least squares). A stop, a contact or a limit that affects few samples would change the result of least
     squares everywhere; here it changes nothing."""
     given = np.ones(len(y)) if weights is None else weights
     smallest = 1e-9 * float(np.abs(y).mean())

@@ -1,4 +1,4 @@
-"""The reward of a learned model, and the report of what was drawn from one."""
+"""The reward of a learned model, and the report of the samples that were drawn from a model."""
 
 from __future__ import annotations
 

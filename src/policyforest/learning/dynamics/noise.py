@@ -15,7 +15,7 @@ from policyforest.learning.dynamics.regression import FittedOutput, ModelInputs
 
 # Residuals are scaled by a forest of their local variance, with leaves of at least this many samples or a twentieth.
 SPREAD_LEAF, SPREAD_SHARE = 50, 20
-# Residuals below this part of an output's spread are rounding errors, whose variance means nothing.
+# Residuals below this fraction of an output's spread are rounding errors, whose variance means nothing.
 ROUNDING = 1e-4
 
 

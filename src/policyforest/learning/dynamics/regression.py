@@ -1,13 +1,12 @@
 """One learned output: a parametric part, and a Gaussian process or a forest with linear leaves for its residuals.
 
-The parametric part is none or a polynomial of standardised inputs, angles as sine and cosine:
+The parametric part is absent or a polynomial of standardised inputs, angles as sine and cosine:
 
     y = c · phi(x) + F(x),    c = (Phi' Phi + 1e-6 N D)^-1 Phi' y,
 
-where D is the identity without the entry of the constant: a constant output is fitted exactly. Coefficients of products
-may be shrunk by a larger ridge: with few samples they are mostly noise, and this adds to that of the slopes. A smooth
-output of which there are few samples has a linear part and the mean of a Gaussian process (`kernel`) instead of the
-forest.
+where D is the identity without the entry of the constant, so a constant output is fitted exactly. Coefficients of
+products may be shrunk by a larger ridge: with few samples they are mostly noise, which adds to the noise of the slopes.
+A smooth output with few samples has a linear part and the mean of a Gaussian process (`kernel`) instead of the forest.
 """
 
 from __future__ import annotations
@@ -36,8 +35,8 @@ BASES: tuple[Base, ...] = ("none", "linear", "quadratic", "cubic", "quartic", "q
 
 class OutputKind(NamedTuple):
     """The parts of an output. `leaf`: samples per leaf divided by the coefficients of a leaf, None: no forest. The base
-    "kernel" is a linear function and a Gaussian process. `shrink`: the ridge of the coefficients of products, as a part
-    of the number of samples. `robust`: the base is fitted to what most samples obey, and ignores the others. `odd`: the
+    "kernel" is a linear function and a Gaussian process. `shrink`: the ridge of the coefficients of products, as a
+    fraction of the number of samples. `robust`: the base is fitted to most samples, and ignores the others. `odd`: the
     base is shrunk towards odd functions as far as noise hides the difference (`symmetry`)."""
 
     base: Base
@@ -62,7 +61,7 @@ class ModelInputs:
     periodic: Mapping[int, tuple[float, float]]
     products: dict[Base, Floats] = field(default_factory=dict, repr=False)
     weights: Floats | None = field(default=None, repr=False)
-    """How much each row counts in the parametric part; None: all the same"""
+    """The weight of each row in the parametric part; None: equal weights"""
     mirrored: dict[Base, tuple[Floats, int]] = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -81,7 +80,7 @@ class ModelInputs:
 
     @cached_property
     def shapes(self) -> dict[bytes, KernelShape]:
-        """The shapes of kernels that were found so far, by what is regressed."""
+        """The shapes of kernels that were found so far, by the output that is regressed."""
         return {}
 
     def shape_of(self, y: Floats, seed: int) -> KernelShape:
@@ -152,7 +151,7 @@ class FittedOutput(NamedTuple):
 
 
 def r_squared(missed: Floats, true: Floats) -> float:
-    """1 - (mean square of the errors) / variance; for a constant output 1 if it was predicted exactly, else 0."""
+    """1 - (mean square of the errors) / variance; for a constant output 1 if it was predicted exactly, otherwise 0."""
     error, variance = float(np.mean(missed**2)), float(true.var())
     rounding = 1e-12 * float(np.mean(true**2))
     if variance <= rounding:

@@ -12,9 +12,9 @@ from policyforest.data.transitions import Transitions
 from policyforest.learning.dynamics.least_squares import ridge
 from policyforest.learning.dynamics.regression import ModelInputs
 
-# s_i² + s_j² may vary by this part of its mean: rounding to float32, no more.
+# s_i² + s_j² may vary by this fraction of its mean: rounding to float32, no more.
 ROUND = 1e-5
-# A dimension is computed from others if that misses less than this part of its variance.
+# A dimension is computed from others if this misses less than this fraction of its variance.
 COMPUTED = 1e-4
 STILL = 1e-6
 
@@ -69,15 +69,17 @@ class Structure:
 
 
 def late_but_measured(data: Transitions) -> bool:
-    """Whether commands act late on a system whose state is what is measured now. With more rows of history part of the
-    state is hidden: then residuals depend on each other, and are no noise whose bounds could be used."""
+    """Whether commands act late on a system whose state consists of the present measurements. With more rows of
+    history, a part of the state is hidden: then residuals depend on each other, and are not noise whose bounds could be
+    used."""
     signals = data.plant.signals
     return data.plant.delay > 0 and signals is not None and signals.history == 1
 
 
 def may_be_odd(data: Transitions, structure: Structure) -> bool:
-    """Whether the dynamics may be nearly odd, and what a model of them misses is noise: where the state is what is
-    measured now, without pairs of sine and cosine, and commands do not act late (then products are shrunk instead)."""
+    """Whether the dynamics may be nearly odd, and the errors of a model of them are noise. This is so if the state
+    consists of the present measurements, without pairs of sine and cosine, and commands do not act late (otherwise
+    products are shrunk instead)."""
     signals = data.plant.signals
     return data.plant.delay == 0 and not structure.circles and (signals is None or signals.history == 1)
 
@@ -106,7 +108,7 @@ def find_structure(data: Transitions, seed: int, exogenous: tuple[int, ...] = ()
     kept = list(range(n))
     train = np.random.default_rng([seed, 4]).random(len(states)) < 0.7
     for d in reversed(range(n)):
-        # Past rows are no sources: what follows from them is the dynamics, not a relation within one state.
+        # Past rows are not sources: a relation to them is the dynamics, not a relation within one state.
         sources = tuple(k for k in kept if k != d and k not in copied)
         if d in on_circles or d in data.periodic or d in exogenous or d in copied or not sources:
             continue
@@ -116,7 +118,7 @@ def find_structure(data: Transitions, seed: int, exogenous: tuple[int, ...] = ()
             kept.remove(d)
     computed = {relation.dimension for relation in relations}
     plain = tuple(d for d in range(n) if d not in computed and d not in on_circles and d not in copied)
-    # What was removed last depends on what is left, so it is computed first.
+    # The dimension that was removed last depends only on those that are left, so it is computed first.
     return Structure(tuple(kept), plain, tuple(circles), tuple(reversed(relations)), tuple(copied.items()))
 
 
@@ -154,7 +156,7 @@ def _relation(
 
 
 def _dynamics_error(data: Transitions, d: int) -> float:
-    """What a quadratic model of the change misses: computing a dimension must not be worse than integrating it."""
+    """The error of a quadratic model of the change: computing a dimension must not be worse than integrating it."""
     inputs = ModelInputs(np.concatenate([data.states, data.actions], axis=1), {})
     train = np.random.default_rng([d, 5]).random(len(data)) < 0.7
     if 3 * inputs.n_quadratic > train.sum():

@@ -53,8 +53,9 @@ def _learned(result: CellResult) -> bool:
 
 
 def _simulated(result: CellResult) -> bool:
-    """No state leaves within the bound, and steps beyond it are no more than the model's clause states: those of the
-    trajectories, and new ones like the held-out ones."""
+    """No state leaves the set while the errors of the model are within the bound, and the share of steps beyond the
+    bound is at most what the model's clause states: among the steps of the trajectories, and among new steps like the
+    held-out ones."""
     allowed = 1.0 - result["stated_share"]
     beyond = result["beyond"] <= allowed * result["simulated"] and result["fresh_beyond"] <= allowed * result["fresh"]
     return bool(result["left_within"] == 0 and beyond)

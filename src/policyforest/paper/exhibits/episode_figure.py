@@ -19,7 +19,7 @@ TRIALS = {"swing-up-mre": "MRE as in the paper", "swing-up-ours": "our explorer"
 
 
 def extremes(cells: Cells, study: str) -> dict[str, dict[str, Any]]:
-    """The best and the worst evaluation episode of all trials that kept theirs."""
+    """The best and the worst evaluation episode of all trials that stored their episodes."""
     rows = [row for row in cells.rows(study, "mean").values() if "best_played" in row]
     if not rows:
         return {}

@@ -49,7 +49,8 @@ PAPER_MARK: dict[str, Any] = {
 
 
 def cost_axis(axes: Axes, costs: Floats) -> None:
-    """Returns that span a factor of ten and more: -return on a logarithm, upside down, with the returns as labels."""
+    """Sets up an axis for returns that span a factor of ten or more: -return on an inverted logarithmic scale, with the
+    returns as labels."""
     ticker = matplotlib().ticker
     low, high = float(np.min(costs)), float(np.max(costs))
     ticks = nice_costs(low, high)

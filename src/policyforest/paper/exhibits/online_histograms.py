@@ -63,7 +63,7 @@ def draw(cells: Cells, name: str) -> Figure:
 
 
 def _scale_numbers(axes: Axes) -> None:
-    """A logarithmic axis from one policy on, because among hundreds the few that fail matter."""
+    """A logarithmic axis that begins at one policy, because the few of hundreds that fail matter."""
     axes.set_yscale("symlog", linthresh=1.0, linscale=0.4)
     axes.yaxis.set_major_locator(matplotlib().ticker.FixedLocator([0, 1, 10, 100, 1000]))
     axes.yaxis.set_major_formatter(matplotlib().ticker.FuncFormatter(lambda y, _: f"{y:g}"))

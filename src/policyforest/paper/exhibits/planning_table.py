@@ -39,7 +39,7 @@ def rows(cells: Cells, missing: bool = True) -> tuple[tuple[str, ...], list[tupl
         expected = sum(_belongs(line, seed) for seed in STUDIES[line.study].all_seeds(cells.scale))
         found = [result for seed, result in cells.by_seed(line.study).items() if _belongs(line, seed)]
         if found:
-            # Cells that need an extra are shown at the scale "paper" where "quick" has none: then there are more.
+            # If "quick" has no cells because they need an extra, those of the scale "paper" are shown: more of them.
             made.append(_row(line, found, max(expected, len(found)), line.limit_in(cells)))
         elif missing and expected:
             made.append(_empty_row(line, expected, line.limit_in(cells)))

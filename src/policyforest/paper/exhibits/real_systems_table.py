@@ -17,7 +17,7 @@ from policyforest.paper.statistics import mean_interval
 
 COLUMNS = ("what", "cells", "mean [95%]", "worst", "compared with", "required")
 WITHIN_LATE, WITHIN_ANGLE = 0.10, 0.25
-"""How far returns may be below the limit, and below the result with all states measured, as parts of these"""
+"""How far returns may be below the limit, and below the result with all states measured, as fractions of these"""
 
 JudgedLine = Callable[[Sequence[CellResult], float | None], bool | None]
 
@@ -100,7 +100,7 @@ LINES = (
 
 
 def rows(cells: Cells) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """The table; lines without cells say so."""
+    """The table; a line without cells shows "no cells"."""
     limits = {number: result["return"] for number, result in cells.by_seed("real-delay-limits").items()}
     made = []
     for line in LINES:

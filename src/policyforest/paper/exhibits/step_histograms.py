@@ -21,7 +21,7 @@ STUDIES = {
     "bas": "car-on-the-hill-bas",
 }
 PAPER_RANGE = (20, 25)
-"""95% of the paper's policies lie in it"""
+"""The range of steps of 95% of the paper's policies"""
 MOST_SHOWN = 60
 
 

@@ -22,7 +22,8 @@ STEPS = 200
 
 
 def episodes_of(cells: Cells) -> dict[str, float]:
-    """The studies that have cells, with their training episodes; 10,000 samples are as many as have that length."""
+    """The studies that have cells, with their training episodes. For the study of 10,000 samples this is the number of
+    episodes that have as many samples."""
     found: dict[str, float] = {study_at(p): p for p in POINTS if cells.results(study_at(p))}
     whole = [result["samples"] for result in cells.results(study_at(POINTS[-1]))]
     if cells.results(LARGE) and whole:
@@ -66,7 +67,7 @@ def _add_scale_of_an_action(axes: Axes) -> None:
 def _draw(
     axes: Axes, cells: Cells, episodes: dict[str, float], method: str, key: str, factor: float, look: Look
 ) -> None:
-    """Medians over policies, and the range in which 90% of them lie: times have a tail to the right."""
+    """Medians over policies, and the range of 90% of them, because times have a long tail to the right."""
     values: list[Floats] = [factor * cells.values(study, method, key) for study in episodes]
     if not values:
         return

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 def example() -> Forest:
-    """T1 and T2 of the paper's figure, node by node: a split's children follow each other, a leaf's child is its
-    number."""
+    """T1 and T2 of the paper's figure, node by node. The two children of a split follow each other; the `child` of a
+    leaf is its number."""
     return Forest.from_arrays(
         feature=np.array([0, 1, 1, -1, -1, -1, -1, 1, 0, 1, -1, -1, -1, -1], dtype=np.int32),
         split=np.array([5.0, 6, 5, 1, 2, 3, 4, 8, 7, 12, 5, 6, 7, 8]),
@@ -40,7 +40,7 @@ class Placed:
 
 
 def placed(forest: Forest, tree: int) -> list[Placed]:
-    """The nodes of one tree, children before their parents; walked with a stack of its own."""
+    """The nodes of one tree, children before their parents."""
     arrays = forest.arrays
     offset = int(arrays["node_offsets"][tree])
     nodes: list[Placed] = []
