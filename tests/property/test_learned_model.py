@@ -153,7 +153,7 @@ def test_a_policy_of_other_states_is_refused() -> None:
     model, states, _ = small_model()
     other = random_model(13)
     assert other.n_states != model.n_states
-    with pytest.raises(ValueError, match="controller: has other states or actions than the model"):
+    with pytest.raises(ValueError, match="controller: must have the states and actions of the model"):
         model.native.rollouts(
             random_policy(0, other).native, states, None, np.arange(4, dtype=np.uint32), 2, 0.9, 0, True, 0.0, False, 1
         )
