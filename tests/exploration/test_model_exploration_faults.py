@@ -6,9 +6,12 @@ import itertools
 import math
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 import pytest
+from gymnasium.spaces import Box
 
+import policyforest as pf
 from exploring import Corridor, same_samples
 from planning_agents import agent
 from policyforest.data.known_functions import UnjudgedStepError
@@ -90,3 +93,23 @@ def test_episodes_of_one_step_and_actions_without_effect_are_survived():
     learner = agent(Short(), seed=0).learn(episodes=30)
     assert learner.total_steps == 30
     assert learner.best_policy(1, 2).act([0.3]).shape == (1,)
+
+
+@pytest.mark.parametrize("n_dimensions", [2, 4])
+def test_the_best_action_of_episodes_of_one_step_is_learned(n_dimensions):
+    class Guess(gym.Env[Any, Any]):
+        observation_space = Box(-1.0, 1.0, (n_dimensions,), np.float64)
+        action_space = Box(-1.0, 1.0, (1,), np.float64)
+
+        def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+            super().reset(seed=seed)
+            self.state = self.np_random.uniform(-1, 1, n_dimensions)
+            return self.state.copy(), {}
+
+        def step(self, action: Any) -> Any:
+            return self.state.copy(), -float((action[0] - 0.5 * self.state[0]) ** 2), True, False, {}
+
+    learner = pf.ModelExploration(Guess(), seed=0).learn(episodes=120)
+    assert not learner.found_nothing
+    policy = learner.best_policy(1, None)
+    assert pf.evaluate(policy, Guess(), episodes=100, seed=1).mean > -0.02  # the best constant action: -0.083

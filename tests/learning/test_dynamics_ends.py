@@ -100,3 +100,21 @@ def test_an_end_that_changes_nothing_is_taken():
     model = pf.DynamicsForest(n_estimators=3).fit(data)
     assert model.end.kind == "forest"
     assert np.isfinite(model.sample(5).rewards).all()
+
+
+@pytest.mark.parametrize("kernels", [False, True])
+def test_the_reward_of_steps_that_all_end_their_episode_is_learned_like_any_other(kernels):
+    data = logged(
+        lambda s, a, rng: s,
+        lambda rng: rng.uniform(-1, 1, 1),
+        lambda s, a, ahead: -float((a[0] - np.sin(3 * s[0])) ** 2),
+        end=lambda s: True,
+        n_episodes=150,
+    )
+    model = pf.DynamicsForest(kernels=kernels).fit(data)
+    rng = np.random.default_rng(1)
+    states, actions = rng.uniform(-0.9, 0.9, (200, 1)), rng.uniform(-0.9, 0.9, (200, 1))
+    _, _, chance, paid = model.native.step(states, actions, None, False)
+    true = -((actions - np.sin(3 * states)) ** 2)[:, 0]
+    assert (chance == 1.0).all()
+    assert np.mean((paid - true) ** 2) < 0.05 * true.var()

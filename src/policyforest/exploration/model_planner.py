@@ -277,9 +277,14 @@ class _Planning:
         found = improver.improve(self.model, policy)
         return found.policy if found.improved else None
 
+    @property
+    def _horizon(self) -> float:
+        """For how many steps a reward matters: 1 / (1 - gamma), or one step if every step so far ended its episode."""
+        return 1.0 if self.task.samples.terminals.all() else 1.0 / (1.0 - self.how.discount)
+
     def _negligible(self) -> float:
-        """Smaller gains count as nothing: a small share of the spread of rewards, over the horizon 1 / (1 - gamma)."""
-        return NEGLIGIBLE * float(self.task.samples.rewards.std()) / (1.0 - self.how.discount)
+        """Smaller gains count as nothing: a small share of the spread of rewards, over the horizon."""
+        return NEGLIGIBLE * float(self.task.samples.rewards.std()) * self._horizon
 
     def _nothing_paid(self) -> bool:
         """Whether reward and ends are learned, all steps earned the same and none was terminal: then candidates differ
@@ -289,8 +294,7 @@ class _Planning:
         return not told and not data.terminals.any() and float(np.ptp(data.rewards)) == 0.0
 
     def _novelty(self) -> float:
-        """The bonus for novelty: the range of the rewards over the horizon 1 / (1 - gamma), smaller from episode to
-        episode."""
+        """The bonus for novelty: the range of the rewards over the horizon, smaller from episode to episode."""
         rewards = self.task.samples.rewards
         spread = max(float(rewards.max() - rewards.min()), 1e-6 * (1.0 + float(np.abs(rewards).max())))
-        return spread / (1.0 - self.how.discount) / (1.0 + FADING * self.task.explored)
+        return spread * self._horizon / (1.0 + FADING * self.task.explored)

@@ -87,7 +87,7 @@ class DynamicsForest:
             choices = nearly_odd(choices, inputs, targets, held_out, seed, self.n_jobs)
         reward = self._reward(data, held_out, seed, known[0] is None or not self.kernels, like)
         spread, residuals = observed_noise(inputs, targets, choices, reward.choice, reward.rows, seed, self.n_jobs)
-        end = fit_end(data, inputs, held_out.fold, seed, self.n_jobs)
+        end = fit_end(data, inputs, held_out, seed, self.n_jobs, self.kernels)
         return DynamicsModel(
             data, structure, inputs, targets, tuple(choices), reward, end, residuals, spread, exogenous, seed,
             self.n_estimators, self.n_jobs, *known, exogenous_evidence=evidence,
@@ -97,7 +97,7 @@ class DynamicsForest:
         self, data: Transitions, structure: Structure, targets: Floats, held_out: HeldOut, seed: int,
         like: DynamicsModel | None,
     ) -> tuple[Structure, ModelInputs, list[Choice]]:  # fmt: skip
-        """The kinds of the outputs. Where commands act late, newer ones are inputs only if held-out steps show that
+        """The kinds of the outputs. If commands act late, newer commands are inputs only if held-out steps show that
         they matter: a delay may lie between two control steps."""
         tried, late = [], without_pending(structure, data)
         for each in [late] if late is structure else [late, structure]:
@@ -125,7 +125,7 @@ class DynamicsForest:
         return plant.function("reward"), plant.function("terminal")
 
     def _declared(self, data: Transitions) -> tuple[int, ...] | None:
-        """The dimensions that are told to be exogenous, by this learner or by the plant."""
+        """The dimensions that are declared exogenous, by this learner or by the plant."""
         if self.exogenous is not None or data.plant.exogenous is None:
             return self.exogenous
         return tuple(data.plant.state_names.index(name) for name in data.plant.exogenous)
@@ -147,8 +147,8 @@ class DynamicsForest:
     def _reward(
         self, data: Transitions, held_out: HeldOut, seed: int, needed: bool, like: DynamicsModel | None
     ) -> RewardModel:
-        """The reward of steps that go on, over (s, a), (s', a) or s' and the command that acts: whichever predicts
-        better. Gaussian processes are not compared for a known reward."""
+        """The reward of steps that do not end the episode, over (s, a), (s', a) or s' and the command that acts,
+        whichever predicts better. Gaussian processes are not compared for a known reward."""
         rows = np.flatnonzero(~data.terminals)
         rows = np.arange(len(data)) if len(rows) == 0 else rows
         n, m = data.states.shape[1], data.actions.shape[1]
@@ -171,8 +171,8 @@ class DynamicsForest:
     def _exogenous(
         self, data: Transitions, structure: Structure, choices: list[Choice], held_out: HeldOut, seed: int
     ) -> tuple[ExogenousEvidence, ...]:
-        """Looks at dimensions that are predicted badly: those that all inputs predict no better than their own value
-        alone are exogenous."""
+        """Finds exogenous dimensions among those that are predicted badly: all inputs predict them no better than their
+        own value alone."""
         found = []
         for d, choice in zip(structure.plain, choices, strict=False):
             if choice.score >= GOOD_SCORE:
@@ -207,7 +207,7 @@ def _reward_sources(data: Transitions) -> list[list[int]]:
 
 
 def _clearly_better(choices: list[Choice], than: list[Choice], targets: Floats, episode: NDArray[np.int64]) -> bool:
-    """Whether outputs miss held-out steps by less, beyond two standard errors over episodes."""
+    """Whether the errors of outputs on held-out steps are smaller, by more than two standard errors over episodes."""
     if choices is than:
         return False
     apart = np.zeros(len(targets))

@@ -1,4 +1,4 @@
-"""Where episodes end: thresholds on single dimensions if they separate the samples, else a learned probability.
+"""Where episodes end: thresholds on single dimensions if they separate the samples, otherwise a learned probability.
 
 Thresholds are exact where they exist: most systems end at a limit on the next state. Otherwise a logistic model of a
 quadratic function of the next state and a forest are compared on held-out episodes (Brier score).
@@ -16,7 +16,8 @@ import policyforest._core as _core
 from policyforest._support.arguments import Floats
 from policyforest.data.transitions import Transitions
 from policyforest.forest.growing import grow_forest
-from policyforest.learning.dynamics.regression import FittedOutput, ModelInputs
+from policyforest.learning.dynamics.choice import HeldOut, choose
+from policyforest.learning.dynamics.regression import FittedOutput, ModelInputs, fit_output
 
 EndKind = Literal["never", "thresholds", "logistic", "forest"]
 # A threshold that explains fewer of the ends than this share is a coincidence.
@@ -30,9 +31,9 @@ class EndModel:
 
     kind: EndKind
     error: float
-    """Mean |chance - outcome| on held-out samples; 0 where thresholds separate them"""
+    """Mean |chance - outcome| on held-out samples; 0 if thresholds separate them"""
     thresholds: tuple[tuple[int, float, float], ...] = ()
-    """(dimension, sign, limit): terminal where sign * s'_d > limit"""
+    """(dimension, sign, limit): terminal if sign * s'_d > limit"""
     inputs: ModelInputs | None = None
     chance: FittedOutput | None = None
     reward: FittedOutput | None = None
@@ -51,11 +52,29 @@ class EndModel:
         model.set_end(self.kind, list(self.thresholds), chance, paid)
 
 
-def fit_end(data: Transitions, inputs: ModelInputs, fold: NDArray[np.int64], seed: int, n_jobs: int | None) -> EndModel:
+def fit_end(
+    data: Transitions, inputs: ModelInputs, held_out: HeldOut, seed: int, n_jobs: int | None, kernels: bool = False
+) -> EndModel:
     """Learns where episodes end and the reward of their last steps; `inputs` are those of the dynamics."""
-    ends = data.terminals
-    if not ends.any():
+    if not data.terminals.any():
         return EndModel("never", 0.0)
+    reward = _last_reward(data, inputs, held_out, seed, n_jobs, kernels)
+    rule = find_thresholds(data)
+    if rule is not None:
+        return EndModel("thresholds", 0.0, rule, reward=reward)
+    return _chance(data, held_out.fold, reward, seed, n_jobs)
+
+
+def _last_reward(
+    data: Transitions, inputs: ModelInputs, held_out: HeldOut, seed: int, n_jobs: int | None, kernels: bool
+) -> FittedOutput:
+    """The reward of terminal steps, which is often constant. If every step is terminal, it is all that there is to
+    learn, and is learned like any other output."""
+    ends = data.terminals
+    if ends.all():
+        kind = choose(inputs, data.rewards, held_out, seed, n_jobs, kernels).kind
+        rows = np.arange(len(data))
+        return fit_output(kind, inputs, data.rewards, rows, n_estimators=25, seed=seed, n_jobs=n_jobs)
     paid = grow_forest(
         inputs.rows[ends],
         data.rewards[ends],
@@ -65,11 +84,7 @@ def fit_end(data: Transitions, inputs: ModelInputs, fold: NDArray[np.int64], see
         random_state=seed % 2**64,
         n_jobs=n_jobs,
     )
-    reward = FittedOutput(np.zeros(0), paid)
-    rule = find_thresholds(data)
-    if rule is not None:
-        return EndModel("thresholds", 0.0, rule, reward=reward)
-    return _chance(data, fold, reward, seed, n_jobs)
+    return FittedOutput(np.zeros(0), paid)
 
 
 class _Side(NamedTuple):
@@ -81,10 +96,9 @@ class _Side(NamedTuple):
 
 
 def find_thresholds(data: Transitions) -> tuple[tuple[int, float, float], ...] | None:
-    """Limits on single dimensions that hold for all states that are not terminal and for no terminal one; None where
-    there are none. The limits of the problem come first: an episode that ends at one of them may be beyond what was
-    seen of other dimensions by coincidence. A single end beyond a limit of the problem does not count as a
-    threshold."""
+    """Limits on single dimensions that hold for all states that are not terminal and for no terminal one; None if there
+    are none. The limits of the problem come first: an episode that ends at one of them may by coincidence be beyond the
+    observed range of other dimensions. A single end beyond a limit of the problem does not count as a threshold."""
     left, rule = np.ones(int(data.terminals.sum()), dtype=bool), []
     for sides, fewest in zip(_sides(data), (1, max(2, EXPLAINED * len(left))), strict=True):
         while left.any():
@@ -98,7 +112,8 @@ def find_thresholds(data: Transitions) -> tuple[tuple[int, float, float], ...] |
 
 
 def _sides(data: Transitions) -> tuple[list[_Side], list[_Side]]:
-    """The limits of the problem that terminal states lie beyond; the same half way from what was seen to them."""
+    """The limits of the problem that terminal states lie beyond, and the limits halfway between the observed states and
+    the terminal ones."""
     living = np.concatenate([data.states, data.next_states[~data.terminals]])
     ended, limits = data.next_states[data.terminals], np.asarray(data.state_limits)
     told, seen = list[_Side](), list[_Side]()
