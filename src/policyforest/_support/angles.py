@@ -1,4 +1,4 @@
-"""Angles: one place for how they are turned into their period and how far apart they are."""
+"""Angles: moving them into their period, and the distances between them."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def turned(x: Any, lo: Any, hi: Any) -> Any:
 
 
 def turned_within(x: Any, lo: Any, hi: Any) -> Any:
-    """x itself where it lies within [lo, hi], else moved by whole turns and clipped to it: the core's rule."""
+    """x itself if it lies within [lo, hi], otherwise moved by whole turns and clipped to it: the core's rule."""
     return np.where((x >= lo) & (x <= hi), x, np.clip(turned(x, lo, hi), lo, hi))
 
 
 def turned_half_open(x: float, lo: float, hi: float) -> float:
-    """x moved by whole turns into [lo, hi), and lo where rounding would leave it outside; it must be finite."""
+    """x, which must be finite, moved by whole turns into [lo, hi), and lo if rounding would leave it outside."""
     inside = x - (hi - lo) * math.floor((x - lo) / (hi - lo))
     return inside if lo <= inside < hi else lo
 
@@ -40,10 +40,10 @@ def difference(a: Floats, b: Floats, periodic: Periodic, d: int) -> Floats:
 
 
 def within_half_a_turn(apart: Floats, periodic: Periodic) -> Floats:
-    """Rows of differences of states, those of angles the short way round."""
+    """Differences of states (…, dimensions); those of angles are taken the short way round."""
     apart = apart.copy()
     for d, (lo, hi) in periodic.items():
-        apart[:, d] = (apart[:, d] + (hi - lo) / 2) % (hi - lo) - (hi - lo) / 2
+        apart[..., d] = (apart[..., d] + (hi - lo) / 2) % (hi - lo) - (hi - lo) / 2
     return apart
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import policyforest._core as _core
+from policyforest._support.angles import within_half_a_turn
 from policyforest._support.arguments import Floats
 from policyforest._support.spaces import bounds
 from policyforest.data.known_functions import known_ends, known_rewards
@@ -23,6 +24,7 @@ from policyforest.forest.growth_rules import period_rows
 from policyforest.learning.dynamics.dynamics_model import DynamicsModel
 from policyforest.learning.dynamics.edge import Edge
 from policyforest.learning.dynamics.kernel import spread_rows
+from policyforest.learning.improvement.coordinates import Coordinates
 from policyforest.policy.policy import Policy
 
 # The charge for leaving the data by its whole width, in a plan that is relied on and in one that explores.
@@ -88,6 +90,11 @@ class Simulation:
         return np.asarray(np.maximum(states.std(axis=0), SMALLEST * (1.0 + np.abs(states).max(axis=0))))
 
     @cached_property
+    def coordinates(self) -> Coordinates:
+        """The directions in which states can move."""
+        return Coordinates(self.model)
+
+    @cached_property
     def reward_scale(self) -> float:
         """The unit in which differences between rewards are measured."""
         rewards = self.model.transitions.rewards
@@ -120,10 +127,10 @@ class Simulation:
         return ahead, *self._earned(here, taken, ahead, rewards, chance, paid, others)
 
     def around(self, states: Floats, actions: Floats, moves: Floats) -> Near:
-        """Steps from points near rows (s, a): `moves` has a row for each point, the first of them zeros. Gaussian
-        processes are extrapolated from the rows by their derivatives."""
+        """Steps from points near rows (s, a): `moves` has a row (directions, actions) for each point, the first of them
+        zeros. Gaussian processes are extrapolated from the rows by their derivatives."""
         n, d = states.shape
-        here, taken = _moved(states, actions, moves)
+        here, taken = self._moved(states, actions, moves)
         ahead, rewards, chance, paid = self.native.step_around(here, taken, n)
         ahead = np.clip(np.where(np.isnan(ahead), here, ahead), *self._reach)
         others = [member.step_around(here, taken, n)[0] for member in self._disputing]
@@ -142,7 +149,7 @@ class Simulation:
         """The rewards (pairs, rows) of steps from points displaced by two moves; `pairs` holds the numbers of the two.
         `near` holds the steps after single moves, from which the next states are extrapolated."""
         n, (first, second) = len(states), np.array(pairs).T
-        here, taken = _moved(states, actions, moves[first] + moves[second])
+        here, taken = self._moved(states, actions, moves[first] + moves[second])
         ahead, others = self._added(near.ahead, pairs), [self._added(other, pairs) for other in near.others]
         rewards = chance = paid = np.zeros(len(here))
         if self.model.known_reward is None:
@@ -155,8 +162,16 @@ class Simulation:
 
     def _added(self, ahead: Floats, pairs: Sequence[tuple[int, int]]) -> Floats:
         """The next states from points displaced by both moves of a pair: the changes of the two moves are added."""
-        change = self.apart(ahead, ahead[:1])
-        return np.concatenate([ahead[0] + change[i] + change[j] for i, j in pairs])
+        change = self.coordinates.apart(ahead, ahead[:1])
+        first, second = np.array(pairs).T
+        return self.coordinates.moved(ahead[0], change[first] + change[second]).reshape(-1, ahead.shape[2])
+
+    def _moved(self, states: Floats, actions: Floats, moves: Floats) -> tuple[Floats, Floats]:
+        """States and actions of points near rows (s, a): all rows with the first move, then with the next one."""
+        n = self.coordinates.number
+        here = self.coordinates.moved(states, moves[:, None, :n]).reshape(-1, states.shape[1])
+        taken = (actions + moves[:, None, n:]).reshape(-1, actions.shape[1])
+        return np.ascontiguousarray(here), np.ascontiguousarray(taken)
 
     @property
     def _disputing(self) -> tuple[_core.LearnedModel, ...]:
@@ -216,19 +231,17 @@ class Simulation:
 
     def apart(self, a: Floats, b: Floats) -> Floats:
         """a - b; for angles, the shorter way round the circle."""
-        difference = a - b
-        for d, (low, high) in self.model.transitions.periodic.items():
-            turn = high - low
-            difference[..., d] = (difference[..., d] + turn / 2) % turn - turn / 2
-        return np.asarray(difference)
+        return within_half_a_turn(a - b, self.model.transitions.periodic)
 
     def follow(
         self, starts: Floats, actions: Floats, feedback: Floats | None = None, reference: Floats | None = None
     ) -> Followed:
-        """Simulates sequences of actions, with optional feedback on the difference between states and a reference."""
+        """Simulates sequences of actions, with optional feedback on the directions from a reference to the states."""
         begin, given = np.ascontiguousarray(starts), np.ascontiguousarray(actions)
-        gains = None if feedback is None else np.ascontiguousarray(feedback)
-        places = None if reference is None else np.ascontiguousarray(reference)
+        gains = places = None
+        if feedback is not None and reference is not None:
+            gains = np.ascontiguousarray(self.coordinates.gains(feedback, reference[:, :-1]))
+            places = np.ascontiguousarray(reference)
         made = _core.track(self.native, begin, given, gains, places, self._box, self._reach_rows)
         return self._followed(*made)
 
@@ -281,10 +294,3 @@ class Simulation:
         """The discounted sums of rows of rewards; minus infinity for a sum that is not finite."""
         sums = rewards @ self.discount ** np.arange(rewards.shape[-1])
         return np.asarray(np.where(np.isfinite(sums), sums, -np.inf))
-
-
-def _moved(states: Floats, actions: Floats, moves: Floats) -> tuple[Floats, Floats]:
-    """States and actions of points near rows (s, a): all rows with the first move added, then with the next one."""
-    d = states.shape[1]
-    points = (np.concatenate([states, actions], axis=1)[None] + moves[:, None]).reshape(-1, moves.shape[1])
-    return np.ascontiguousarray(points[:, :d]), np.ascontiguousarray(points[:, d:])

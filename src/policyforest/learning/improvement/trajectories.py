@@ -27,9 +27,9 @@ SEQUENCES, ELITE, HELD = 240, 0.1, (1, 3, 8, 20)
 # Trajectories begin at the first share of their length and grow by the second: for an unstable system, improving whole
 # sequences at once ends in a bad optimum (cart-pole: a value of 25 to 28 when improved at once, 28.9 when grown).
 GROWN_FROM, GROWN_BY = 1 / 3, 1 / 9
-# Finite differences, as a share of a state dimension's standard deviation or of an action's range.
+# Finite differences, as a share of the data's spread in a direction of the state, or of an action's range.
 DIFFERENCE = 0.02
-# If most points of an expansion are pairs of dimensions, the curvature of the rewards is computed once in this many
+# If most points of an expansion are pairs of directions, the curvature of the rewards is computed once in this many
 # rounds.
 CURVATURE = 2
 # This many steps are expanded at once: the points near them stay in the processor's cache.
@@ -78,14 +78,14 @@ class Trajectories:
     states: Floats
     actions: Floats
     feedback: Floats
-    """K_t (rows, steps, action dimensions, state dimensions)"""
+    """K_t (rows, steps, action dimensions, directions of the state)"""
     worth: Floats
 
     @classmethod
     def of(cls, simulation: Simulation, starts: Floats, actions: Floats) -> Trajectories:
         """The trajectories of given sequences, with zero feedback."""
         made = simulation.follow(starts, actions)
-        return cls(made.states, made.actions, np.zeros((*actions.shape, starts.shape[1])), made.worth)
+        return cls(made.states, made.actions, np.zeros((*actions.shape, simulation.coordinates.number)), made.worth)
 
     @classmethod
     def grown(
@@ -174,7 +174,8 @@ class Trajectories:
         n, n_steps, m = self.actions.shape
         d = self.states.shape[2]
         low, high = simulation.action_box.T
-        size = np.concatenate([DIFFERENCE * simulation.spread, DIFFERENCE * (high - low)])
+        spread = simulation.coordinates.sizes(simulation.spread)
+        size = DIFFERENCE * np.concatenate([spread, high - low])
         around = _expanded_in_parts(
             simulation, self.states[:, :-1].reshape(n * n_steps, d), self.actions.reshape(n * n_steps, m), size, known
         )
@@ -184,11 +185,11 @@ class Trajectories:
             slopes, gradient, curvature, size, np.ascontiguousarray(self.actions), damped,
             np.ascontiguousarray(simulation.action_box), simulation.discount, FLATTEST * simulation.reward_scale,
         )  # fmt: skip
-        return change, feedback, around[2] if _many(d + m) else None
+        return change, feedback, around[2] if _many(len(size)) else None
 
 
 def _many(width: int) -> bool:
-    """Whether most of the points that an expansion needs are pairs of dimensions."""
+    """Whether most of the points that an expansion needs are pairs of directions."""
     return width * (width - 1) // 2 > 2 * width
 
 
@@ -211,7 +212,7 @@ def _expanded(
     simulation: Simulation, states: Floats, actions: Floats, size: Floats, known: Floats | None = None
 ) -> tuple[Floats, Floats, Floats]:
     """Slopes of the next state in (s, a), and gradient and second differences of the reward, by finite differences of
-    `size` in each dimension. If the second differences are `known`, they are not computed again."""
+    `size` in each direction of (s, a). If the second differences are `known`, they are not computed again."""
     w, one = len(size), np.diag(size)
     pairs = [(i, j) for i in range(w) for j in range(i)]
     moves = np.concatenate([np.zeros((1, w)), one, -one])
@@ -225,7 +226,7 @@ def _expanded(
         more = np.array([one[i] + one[j] for i, j in pairs])
         ahead, rewards, _ = simulation.around(states, actions, np.concatenate([moves, more]))
     up, down = slice(1, 1 + w), slice(1 + w, 1 + 2 * w)
-    slopes = simulation.apart(ahead[up], ahead[down]) / (2 * size[:, None, None])
+    slopes = simulation.coordinates.apart(ahead[up], ahead[down]) / (2 * size[:, None, None])
     gradient = (rewards[up] - rewards[down]) / (2 * size[:, None])
     curvature = _second_differences(rewards, pairs, w) if known is None else known
     return np.ascontiguousarray(slopes.transpose(1, 2, 0)), np.ascontiguousarray(gradient.T), curvature

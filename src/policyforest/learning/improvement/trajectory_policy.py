@@ -188,7 +188,7 @@ class _TrajectoryPlanning:
         """States near the end of the best trajectory, where a policy spends most of its time, and actions of zero to
         begin with."""
         reached = best.states[0, self.n_steps - LAST + self.rng.integers(LAST // 2, size=AGGREGATED)]
-        reached = self._wrapped(reached + 2 * self._beside(reached.shape))
+        reached = self._moved(reached, 2 * self._beside((AGGREGATED,)))
         return reached, np.zeros((AGGREGATED, self.n_first, best.actions.shape[2]))
 
     def _from(self, starts: Floats, actions: Floats) -> Trajectories:
@@ -206,20 +206,25 @@ class _TrajectoryPlanning:
         low, high = self.simulation.action_box.T
         here, taken = made.states[:, :n_used], made.actions[:, :n_used]
         for copy in range(1 + COPIES):
-            moved = np.zeros_like(here) if copy == 0 else self._beside(here.shape)
-            answer = taken + np.einsum("btin,btn->bti", made.feedback[:, :n_used], moved)
-            states.append(self._wrapped((here + moved).reshape(-1, here.shape[2])))
+            moves = self._beside(here.shape[:2]) if copy > 0 else np.zeros((*here.shape[:2], made.feedback.shape[3]))
+            answer = taken + np.einsum("btin,btn->bti", made.feedback[:, :n_used], moves)
+            states.append(self._moved(here, moves))
             reach = BEYOND * (high - low)
             actions.append(np.clip(answer, low - reach, high + reach).reshape(-1, taken.shape[2]))
         return np.concatenate(states), np.concatenate(actions)
 
     def _beside(self, shape: tuple[int, ...]) -> Floats:
-        return np.asarray(BESIDE * self.simulation.spread * self.rng.standard_normal(shape))
+        """Random small moves of states in their directions."""
+        coordinates = self.simulation.coordinates
+        sizes = BESIDE * coordinates.sizes(self.simulation.spread)
+        return np.asarray(sizes * self.rng.standard_normal((*shape, coordinates.number)))
 
-    def _wrapped(self, states: Floats) -> Floats:
+    def _moved(self, states: Floats, moves: Floats) -> Floats:
+        """Rows of states after these moves."""
+        moved = self.simulation.coordinates.moved(states, moves).reshape(-1, states.shape[-1])
         for d, (low, high) in self.data.periodic.items():
-            states[:, d] = low + (states[:, d] - low) % (high - low)
-        return states
+            moved[:, d] = low + (moved[:, d] - low) % (high - low)
+        return np.asarray(moved)
 
     def _aggregate(self, more: Trajectories, visited: Floats) -> None:
         """Adds trajectories from states that were observed or that the policy reaches; each begins with the actions of
@@ -227,14 +232,14 @@ class _TrajectoryPlanning:
         chosen = visited[self.rng.integers(len(visited), size=AGGREGATED)]
         n = self.n_observed
         chosen[:n] = self.data.states[self.rng.integers(len(self.data), size=n)]
-        chosen = chosen + self._beside(chosen.shape) / 2
+        chosen = self._moved(chosen, self._beside((AGGREGATED,)) / 2)
         apart = self.simulation.apart(chosen[:, None, None], more.states[None, :, :-1]) / self.simulation.spread
         nearest = (apart**2).sum(axis=3).reshape(len(chosen), -1).argmin(axis=1)
         sequences = []
         for k in nearest:
             row, t = divmod(int(k), self.n_steps)
             sequences.append(_fitting(more.actions[row, t:], self.n_steps))
-        self.made.append(self._from(self._wrapped(chosen), np.stack(sequences)))
+        self.made.append(self._from(chosen, np.stack(sequences)))
 
     def _fitted(self, shares: tuple[float, ...]) -> _Fitted:
         """The policy with the best leaf size among the given shares of the states."""
