@@ -77,7 +77,7 @@ EXAMPLES = {
 
 EXIT_CODES = {
     0: "done",
-    1: "done, but a check failed (`doctor`, `certify`), or the reader of a pipe closed it",
+    1: "done, but a check failed (`doctor`, `certify`), or the output went to a pipe that was closed",
     2: "an argument, an option or a file is wrong; one line on standard error names it",
     3: "an error in PolicyForest itself; run again with --debug and report it",
     130: "interrupted by Ctrl-C",

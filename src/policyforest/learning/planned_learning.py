@@ -1,9 +1,10 @@
 """From samples to the best policy that this library can learn from them with a learned model: `pf.learn`.
 
-The model is learned; candidates are made (the best constant action, the linear-quadratic regulator, a Fitted Policy
-Forest, the greedy policy of the Q forest, an existing controller); the best of them is improved in the model by
-trajectories and by rollouts; and all are compared on members of the model's ensemble that none of them was made with.
-If the result does not beat the constant action or the existing controller, this is reported.
+The model is learned, and candidates are made: the best constant action, the linear-quadratic regulator, dynamic
+programming on a grid of states, a Fitted Policy Forest, the greedy policy of the Q forest, an existing controller, and
+the mean of candidates that the model cannot distinguish. The best candidate is improved in the model by trajectories,
+by the gains of a linear law, or by rollouts. All are compared on members of the model's ensemble that none of them was
+made with. If the result does not beat the constant action or the existing controller, this is reported.
 """
 
 from __future__ import annotations

@@ -37,8 +37,8 @@ LARGEST = 1e70
 class DynamicsForest:
     """Learns a model from samples; `fit` returns a `DynamicsModel`.
 
-    Each output is a parametric part (none or a polynomial; angles as sine and cosine) plus a forest with linear leaves
-    for its residuals, chosen by cross-validation with preference for the simpler one.
+    Each output is zero, a polynomial (angles enter as sine and cosine), or the sum of a polynomial and a forest with
+    linear leaves for its residuals. Cross-validation selects one of them, and prefers the simpler one.
 
     Args:
         reward: A formula over named columns of (s, a, s'), or a function of rows (states, actions, next_states), that
