@@ -70,6 +70,37 @@ def test_a_plan_that_was_interrupted_is_made_again(tmp_path):
         found.run.close()
 
 
+@pytest.mark.parametrize("lost", [(1,), (2,), (1, 3), (2, 3), (1, 2, 3)], ids=str)
+@pytest.mark.parametrize("how", ["missing", "damaged"])
+def test_plans_whose_files_are_lost_are_made_again_with_the_same_bits(tmp_path, lost, how):
+    whole = agent(seed=5, growth=0.0, run_dir=tmp_path / "run").learn(episodes=4)  # it plans after every episode
+    whole.run.close()
+    for number in lost:
+        path = tmp_path / "run" / f"plan-{number:06}.pforest"
+        path.unlink() if how == "missing" else path.write_bytes(b"half a file")
+    found = resume(tmp_path / "run", Corridor())
+    assert same_behaviour(found, whole)
+    assert [plan.values for plan in found.plans] == [plan.values for plan in whole.plans]
+    assert len(list((tmp_path / "run").glob("plan-*.pforest"))) == 3
+    assert same_samples(found.learn(episodes=5).transitions, whole_of(5).transitions)
+
+
+def whole_of(episodes: int) -> pf.ModelExploration:
+    return agent(seed=5, growth=0.0).learn(episodes=episodes)
+
+
+def test_a_lost_plan_is_noticed_where_later_episodes_needed_none(tmp_path):
+    learner = agent(seed=5, growth=1.0, run_dir=tmp_path / "run").learn(episodes=7)
+    learner.run.close()
+    plans = sorted((tmp_path / "run").glob("plan-*.pforest"))
+    assert len(plans) == len(learner.plans) < 7
+    assert plans[-1].stem != f"plan-{6:06}"
+    plans[-1].unlink()
+    found = resume(tmp_path / "run", Corridor())
+    assert same_behaviour(found, learner)
+    assert [plan.episode for plan in found.plans] == [plan.episode for plan in learner.plans]
+
+
 def test_a_known_function_must_be_given_again_and_be_the_same(tmp_path):
     agent(seed=6, reward=distance, run_dir=tmp_path / "run").learn(episodes=2).run.close()
     with pytest.raises(ValueError, match=r"reward: is None, must be given again: the run was begun with .*distance"):

@@ -149,21 +149,30 @@ class ModelExploration(ExploringAgent):
         return not self._stored or self._stored[-1].explores
 
     def restore(self, run: RunDirectory) -> None:
-        """Loads the episodes and plans of a run directory; a plan that was interrupted is made again."""
+        """Loads the episodes and plans of a run directory; plans that are missing or damaged are made again."""
         records = list(run.records())
         self._plan_files = PlanFiles(run.path)
         stored = {plan.episode: plan for plan in self._plan_files.read(len(records))}
         for i, record in enumerate(records):
             self._experience.add(record.episode)
+            seconds = 0.0
             if i in stored:
                 self._use(stored[i])
-            if i < len(records) - 1 or i in stored:
-                self._note(0.0)
-        if self._stored:
-            self._model, self._compared = learned_again(self._stored, self._learned)
-        if records and len(records) - 1 not in stored:
-            self._note(self._plan(records[-1]))
+            elif self._may_lack_plan(next((stored[j] for j in range(i, len(records)) if j in stored), None)):
+                self._learn_models_again()
+                seconds = self._plan(record)
+            self._note(seconds)
+        self._learn_models_again()
         self._journal.resume(run)
+
+    def _may_lack_plan(self, following: StoredPlan | None) -> bool:
+        """Whether a plan before the next stored one may be missing. Files of earlier versions have no numbers."""
+        return following is None or (following.number or 0) > len(self._stored)
+
+    def _learn_models_again(self) -> None:
+        """Learns the models of the stored plans that the next plan depends on."""
+        if self._stored and (self._model is None or len(self._model.transitions) != self._stored[-1].n_samples):
+            self._model, self._compared = learned_again(self._stored, self._learned)
 
     def policies(
         self, n: int = REMEMBERED, *, callback: PolicyCallback | None = None, executor: Executor | None = None
@@ -269,8 +278,9 @@ class ModelExploration(ExploringAgent):
     def _make(self, task: ModelTask, episode: int) -> ModelPlan:
         made = self.model_planner.plan(task)
         stored = StoredPlan(
-            episode, len(task.samples), self._labelled(made), made.winner, made.explores, made.sequence, made.values
-        )
+            episode, len(task.samples), self._labelled(made), made.winner, made.explores, made.sequence, made.values,
+            len(self._stored),
+        )  # fmt: skip
         if self._plan_files is not None:
             self._plan_files.write(stored)
         self._stored.append(stored)

@@ -37,6 +37,8 @@ class StoredPlan:
     """The actions of its best trajectory"""
     values: Mapping[str, float]
     """The value of each candidate in the model"""
+    number: int | None
+    """How many plans of the run came before it; None in files of earlier versions"""
 
 
 class PlanFiles:
@@ -54,6 +56,7 @@ class PlanFiles:
             "explores": plan.explores,
             "sequence": None if plan.sequence is None else plan.sequence.tolist(),
             "values": dict(plan.values),
+            "number": plan.number,
         }
         info = replace(plan.policy.info, settings={**plan.policy.info.settings, KEPT: kept})
         plan.policy.with_info(info).save(self._file(plan.episode))
@@ -88,6 +91,7 @@ def _read(path: Path, number: int) -> StoredPlan | None:
             bool(kept["explores"]),
             None if sequence is None else np.array(sequence, dtype=np.float64),
             {str(name): float(value) for name, value in kept["values"].items()},
+            None if kept.get("number") is None else int(kept["number"]),
         )
     except (ValueError, KeyError, TypeError, OSError):
         return None
