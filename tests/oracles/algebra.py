@@ -97,7 +97,7 @@ def _numbered(tree: Tree, numbers: Iterator[int]) -> Tree:
 class _Candidate(NamedTuple):
     loss: Fraction
     node: int  # its index in the arrays
-    leaf: Leaf  # phi', Eq. (averageApproximator)
+    leaf: Leaf  # phi', Eq. 4
 
 
 def _mergeable(tree: Tree, region: Region, box: Region) -> Iterator[_Candidate]:

@@ -1,4 +1,4 @@
-"""max and arg max over the action box by looking at every cell between thresholds, Eq. (bestForestAction).
+"""max and arg max over the action box by looking at every cell between thresholds, Eq. 5.
 
 All functions take trees that are projected on the state, so their inputs are the actions. Between
 neighbouring thresholds no tree changes its leaf; the cells (lo, hi] × … are all there is to look at, and the

@@ -98,7 +98,7 @@ class Pruner {
     return nodes_[lower].is_leaf() && nodes_[lower + 1].is_leaf();
   }
 
-  // Eq. (averageApproximator), for a value or a coefficient. The clamp keeps the value of equal children, bit for
+  // Eq. 4, for a value or a coefficient. The clamp keeps the value of equal children, bit for
   // bit, and corrects the large rounding errors of volumes near 0.
   double averaged(double phi_l, double phi_u, std::size_t node) const {
     const auto lower = static_cast<std::size_t>(nodes_[node].child);

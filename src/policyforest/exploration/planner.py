@@ -1,15 +1,15 @@
 """Planning between episodes: Fitted Q Iteration with optimism where little is known, then a policy forest.
 
-Two optimistic rules. "leaves", Eq. (alt:update), moves every leaf of every tree after every iteration,
+Two optimistic rules. "leaves", Eq. 9, moves every leaf of every tree after every iteration,
 
     v' = knownness(c) v + (1 - knownness(c)) v_opt,    c the centre of the leaf's box,
 
-so that actions which were never tried have an effect. "targets", Eq. (MRE:output), moves the targets of the samples,
+so that actions which were never tried have an effect. "targets", Eq. 7, moves the targets of the samples,
 
     y' = knownness(s, a) y + (1 - knownness(s, a)) v_opt.
 
-The optimistic value v_opt is R_max / (1 - gamma), the value of R_max in every step, or R_max itself, as Eq.
-(alt:update) is printed. A plan is a function of its `PlanInput` alone, so that it can be made again after a crash.
+The optimistic value v_opt is R_max / (1 - gamma), the value of R_max in every step, or R_max itself, as
+Eq. 9 is printed. A plan is a function of its `PlanInput` alone, so that it can be made again after a crash.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class OptimisticLeaves:
-    """Optimism in the leaves, Eq. (alt:update)."""
+    """Optimism in the leaves, Eq. 9."""
 
     known: KnownnessForest
     value: float
@@ -154,7 +154,7 @@ class OptimisticLeaves:
 
 @dataclass(frozen=True)
 class OptimisticTargets:
-    """Optimism in the targets, Eq. (MRE:output)."""
+    """Optimism in the targets, Eq. 7."""
 
     known: KnownnessForest
     value: float

@@ -14,8 +14,9 @@ import numpy as np
 import policyforest._core as _core
 from policyforest._support.arguments import Floats
 
-# Points of the action box besides its middle, and how many of the best are searched from. (One start misses twice as
-# much, four gain little.) The number is prime, and the lattice of this step keeps its points far from each other.
+# The number of points of the action box besides its middle, the step of their lattice, and the number of best points
+# from which a search starts. (One start misses twice as much, four gain little.) The number of points is prime, and
+# with this step the points of the lattice are far from each other.
 N_CANDIDATES, LATTICE_STEP, STARTS = 31, 12, 2
 # States whose candidates are evaluated together: 15 MB of rows for ten inputs.
 CHUNK = 4096
@@ -25,7 +26,7 @@ Maxima = tuple[Floats, Floats, Floats, Floats]
 
 
 def bounded_best_action(forest: _core.Forest, rows: Floats, actions: list[int], n_threads: int) -> Maxima:
-    """The maxima at rows of inputs whose action entries are not read. Boxes are the points themselves."""
+    """The maxima at rows of inputs, whose action entries are not read; the boxes are the points themselves."""
     starts = _starts(forest, rows, actions, n_threads)
     value = _sweep(forest, starts, actions, n_threads).reshape(STARTS, len(rows))
     x = starts.reshape(STARTS, *rows.shape)[value.argmax(axis=0), np.arange(len(rows))]
@@ -35,7 +36,7 @@ def bounded_best_action(forest: _core.Forest, rows: Floats, actions: list[int], 
 
 
 def _sweep(forest: _core.Forest, x: Floats, actions: list[int], n_threads: int) -> Floats:
-    """Moves one action after the other to its best, in place; returns the values."""
+    """Moves one action after the other to its best value, in place; returns the values of F."""
     value = np.empty(0)
     for d in actions:
         value, best, _, _ = _core.line_search(forest, x, d, n_threads)

@@ -36,8 +36,8 @@ class ForestRegressor(base.RegressorMixin, base.BaseEstimator):  # type: ignore[
             the parameter-free rule of `grow_forest` for linear ones.
         min_variance: V_min; a node whose residual variance is below it is a leaf.
         leaf_model: "constant" or "linear".
-        split_score: Splits are chosen by the variance of y (None), of "asinh" of y, or of a function of y. It is
-            `score` of `grow_forest`, a name that scikit-learn's estimators use for a method.
+        split_score: Splits are chosen by the variance of y (None), of "asinh" of y, or of a function of y. This
+            parameter is `score` of `grow_forest`, a name that scikit-learn's estimators use for a method.
         random_state: The seed, or a generator that draws one.
         n_jobs: The number of threads: None is 1, -1 all cores. Results do not depend on it.
 
@@ -97,7 +97,7 @@ class ForestRegressor(base.RegressorMixin, base.BaseEstimator):  # type: ignore[
 
 
 def _seed(random_state: int | np.random.RandomState | None) -> int:
-    """A whole number is used as the seed of `grow_forest`; a generator draws one."""
+    """The seed of `grow_forest`: a whole number itself, or a number that a generator draws."""
     if isinstance(random_state, (int, np.integer)):
         return int(random_state)
     return int(utils.check_random_state(random_state).randint(2**31 - 1))

@@ -85,7 +85,7 @@ class Forest:
         empty for constant leaves) and ``box`` (rows lo, hi).
         """
         views = self._native.arrays()
-        views["coefficients"].flags.writeable = False  # an empty array is writable otherwise
+        views["coefficients"].flags.writeable = False  # otherwise, an empty array would be writable
         return {**views, "box": self.box}
 
     @property
@@ -187,7 +187,7 @@ class Forest:
         w = np.ones(len(self)) if weights is None else finite_array("weights", weights, 1)
         if len(w) != len(self) or w.min() < 0 or w.max() <= 0:
             raise ValueError(f"weights: must be {len(self)} numbers >= 0 that are not all 0")
-        w = w / w.max()  # neither tiny nor huge weights may round to nothing or overflow
+        w = w / w.max()  # so that tiny weights do not round to 0, and huge weights do not overflow
         limit = 0 if max_leaves is None else whole_number("max_leaves", max_leaves, at_least=1, at_most=2**62)
         return Forest(_core.average(self._native, w.tolist(), limit))
 
@@ -203,7 +203,7 @@ class Forest:
         max_leaves: int = 50,
         n_jobs: int | None = 1,
     ) -> BestActions:
-        """Maximum and arg max of F(s, ·) over the action box, Eq. (bestForestAction), for each row of `states`.
+        """Maximum and arg max of F(s, ·) over the action box, Eq. 5 (bestForestAction), for each row of `states`.
 
         `action_dims` are the inputs that are actions (default: the last ones, those that `states` does not fill).
         "exact" finds the true maximum. "bounded" finds a value near it, at a bounded cost per state (see

@@ -35,7 +35,7 @@ def silent(done: float) -> None:
 
 
 class SharedInputs:
-    """Samples' inputs as columns, checked, sorted as growing wants them, and shared."""
+    """The inputs of samples as columns: checked, sorted as growing needs them, and shared."""
 
     def __init__(
         self,
@@ -97,12 +97,12 @@ class SharedStates:
 
     def __init__(self, executor: Executor, name: str, states: Floats) -> None:
         self._executor, self._name, self._n = executor, name, len(states)
-        # States of a block then go the same way at most nodes, which matters where samples are millions.
+        # States of a block then take the same branch at most nodes, which matters with millions of samples.
         self._order = _core.near_order(states) if len(states) > BLOCK_STATES else None
         self._shared = executor.share(f"{name} states", states if self._order is None else states[self._order])
 
     def values(self, maximise: Maximise, tell: Tell = silent) -> Floats:
-        """max_a Q(s, a) of every state, by a function of rows of states and threads."""
+        """max_a Q(s, a) of every state; `maximise` is a function of rows of states and a number of threads."""
         return self._collect(_values, maximise, tell)
 
     def actions(self, maximise: Maximise, tell: Tell = silent) -> Floats:

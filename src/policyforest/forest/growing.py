@@ -52,10 +52,9 @@ def grow_forest(
         min_variance: V_min; a node is not split if the residual variance of its model is below this.
         leaf_model: "constant" (PWC, the mean) or "linear" (PWL, least squares with a penalty on steep slopes).
         sample_weight: One weight >= 0 per sample; samples of weight 0 count as absent.
-        score: Splits are chosen by the variance of y, of "asinh" (outliers do not dominate), or of a function of y.
+        score: Splits are chosen by the variance of y, of "asinh" of y (robust to outliers), or of a function of y.
         grid: {input: number of steps} for inputs whose thresholds lie on a grid (see `Forest.best_action`).
-        periodic: {input: (lo, hi)} for angles, whose ends are the same point; each tree cuts the circle at its own
-            place.
+        periodic: {input: (lo, hi)} for angles: both ends are the same point, and each tree cuts the circle elsewhere.
         box: Rows (lo, hi), the domain of the forest, which must contain X; None: the range of X.
         random_state: The seed; the same seed gives the same forest, bit for bit, for any `n_jobs`.
         n_jobs: The number of threads; -1 for all cores.

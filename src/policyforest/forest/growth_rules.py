@@ -1,4 +1,4 @@
-"""The rules a forest is grown by: checked, with their defaults, and in the form the native core takes."""
+"""The rules by which a forest is grown: checked, with their defaults, and in the form that the native core takes."""
 
 from __future__ import annotations
 

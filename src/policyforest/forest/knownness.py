@@ -1,11 +1,11 @@
 """How well each part of a box is known: kd-trees that take points one by one (§ Exploration).
 
-There are two forms. The paper's is "density", Eq. (alt:knownness). In each tree it is the density of points in the leaf
-of x divided by the density in the whole box, and at most 1,
+There are two forms. The paper's is "density", Eq. 8 (alt:knownness). In each tree it is the density of points in the
+leaf of x divided by the density in the whole box, and at most 1,
 
     knownness(x) = min(1, (points in the leaf / its volume) / (n / volume of the box)),
 
-averaged over trees whose splits are random. The other is the "original" of Nouri and Littman, Eq. (MRE:knownness), on
+averaged over trees whose splits are random. The other is the "original" of Nouri and Littman, Eq. 6 (MRE:knownness), on
 the box scaled to the unit cube, with splits in the middle of one dimension after the other:
 
     knownness(x) = min(1, (points in the leaf / nu) / (floor((n k / nu)^(1/k)) * longest side of the leaf)).
@@ -46,7 +46,7 @@ class KnownnessLeaves:
     boxes: Floats
     """Rows (lo, hi) of each leaf: (leaves, dimensions, 2)"""
     counts: NDArray[np.int64]
-    """Points in each"""
+    """The number of points in each leaf"""
     knownness: Floats
 
 
@@ -101,11 +101,12 @@ class KnownnessForest:
         return f"KnownnessForest({self.form}, {self.n_estimators} trees, {len(self)} points, {self.n_leaves} leaves)"
 
     def insert(self, points: ArrayLike, n_jobs: int | None = 1) -> None:
-        """Adds a point or rows of points, in O(log n) each. A point outside the box is an error; then none is added."""
+        """Adds a point or rows of points, in O(log n) each. If a point is outside the box, an error is raised, and no
+        point is added."""
         self._native.insert(self._rows(points), threads(n_jobs))
 
     def knownness(self, points: ArrayLike, n_jobs: int | None = 1) -> Floats:
-        """Between 0 (nothing known) and 1, for each row. Points outside of the box are an error."""
+        """Between 0 (nothing known) and 1, for each row. A point outside of the box raises an error."""
         rows = self._rows(points)
         outside = (rows < self.box[:, 0]) | (rows > self.box[:, 1])
         if outside.any():
@@ -126,7 +127,7 @@ class KnownnessForest:
         return KnownnessLeaves(boxes, counts.astype(np.int64), known)
 
     def optimistic(self, forest: Forest, value: float, fade: float = 1.0, n_jobs: int | None = 1) -> Forest:
-        """Eq. (alt:update): the forest with every leaf v moved towards an optimistic `value` where little is known,
+        """Eq. 9 (alt:update): the forest with every leaf v moved towards an optimistic `value` where little is known,
         v' = u value + (1 - u) v, u = fade (1 - knownness(centre of the leaf's box, clipped to this box))."""
         optimistic, faded = real_number("value", value), real_number("fade", fade, at_least=0.0, below=1.0 + 1e-12)
         return Forest(_core.optimistic_leaves(forest._native, self._native, optimistic, faded, threads(n_jobs)))

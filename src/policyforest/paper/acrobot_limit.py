@@ -1,9 +1,9 @@
 """The limit of the acrobot: the fewest steps to its goal that a search over cells of states finds.
 
-Every step tries three torques from every state that is kept. One state is kept per cell of a grid, and one of a state
-and its mirror image; of all cells, those with the most energy are kept, because the goal requires it. The states
-themselves are exact, so the torques can be played in the environment from the hanging links at rest: what they reach is
-a bound from below on the optimum. A grid that is finer by 30%, with 150,000 states, needs as many steps.
+Every step tries three torques from every state that is kept. At most one state is kept per cell of a grid, and a state
+and its mirror image count as one. Of these states, those with the most energy are kept, because the goal requires
+energy. The states themselves are exact, so the torques can be played in the environment from the hanging links at rest.
+Their return is a lower bound on the optimum. A grid that is finer by 30%, with 150,000 states, needs as many steps.
 """
 
 from __future__ import annotations
@@ -30,8 +30,10 @@ MOST_STEPS = 500
 
 @dataclass(frozen=True)
 class Front:
-    """The states that are kept after a step, and the origin of each: the place of its parent in the previous front, the
-    torque, and whether it is the mirror image of the resulting state."""
+    """The states that are kept after a step, and the origin of each.
+
+    The origin is the index of the parent in the previous front, the torque, and whether the kept state is the mirror
+    image of the state that the torque led to."""
 
     states: Floats
     parents: NDArray[np.int64]
@@ -40,7 +42,7 @@ class Front:
 
 
 def energy(states: Floats) -> Floats:
-    """Kinetic and potential energy."""
+    """The sum of the kinetic and the potential energy of each state."""
     theta1, theta2, omega1, omega2 = states.T
     d1, d2 = 3.5 + np.cos(theta2), 1.25 + np.cos(theta2) / 2
     moving = 0.5 * (d1 * omega1**2 + 2 * d2 * omega1 * omega2 + 1.25 * omega2**2)
@@ -61,7 +63,7 @@ def best_torques(cell: Floats = CELL, kept: int = KEPT, most_steps: int = MOST_S
 
 
 def _ahead(front: Front, cell: Floats, kept: int) -> tuple[Front, int | None]:
-    """The next front, and the place of the goal in it once the goal is reached."""
+    """The next front, and the index of a state at the goal in it; None if no state has reached the goal."""
     parents = np.repeat(np.arange(len(front.states)), len(TORQUES))
     torques = np.tile(TORQUES, len(front.states))
     system: Any = _core.Acrobot()

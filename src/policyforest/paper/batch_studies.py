@@ -1,7 +1,7 @@
 """Batch learning on the paper's three problems, and on Pendulum-v1: the computation of a cell of each study.
 
-A curve of performance against training episodes has four points. Each point has a study of the paper's methods at its
-settings ("…-paper"), and one of our defaults on the same samples.
+A curve of performance against training episodes has four points. Each point has a study of the paper's methods at the
+paper's settings ("…-paper"), and one of our defaults on the same samples.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def learn_and_evaluate(
 
 
 def gather(env: gym.Env[Any, Any], samples: dict[str, int], seed: int) -> Transitions:
-    """Samples of the given number of "episodes" or "steps" of a random policy, or of "uniform" samples."""
+    """Collects samples: a number of "episodes" or "steps" of a random policy, or a number of "uniform" samples."""
     if "uniform" in samples:
         return sample_uniform(env, samples["uniform"], seed)
     return collect(env, episodes=samples.get("episodes"), steps=samples.get("steps"), seed=seed)
@@ -83,15 +83,16 @@ class Curve:
     title: str
     points: tuple[int, ...]
     whole: int
-    """The point whose studies are named without a number; the paper gives numbers for it"""
+    """The point whose studies have no number in their names; the paper states results for this point"""
     policies: int
     seconds: tuple[float, float]
-    """Approximate cost of a cell of the paper's methods, and of ours"""
+    """The approximate seconds of a cell of the paper's methods, and of a cell of our method"""
     bas_apart: bool
-    """Whether, at `whole`, Binary Action Search has its own study, learned from the same samples"""
+    """Whether, at `whole`, Binary Action Search has its own study, which learns from the same samples"""
     episodes: int
     slow: Mapping[str, int]
-    """Fewer episodes for methods whose actions take 100 µs: policies differ far more than the episodes of one policy"""
+    """Fewer evaluation episodes for methods whose actions take 100 µs. Policies differ far more than the episodes of
+    one policy"""
 
     def paper_study(self, point: int) -> str:
         return f"{self.stem}-paper" + self._ending(point)
@@ -106,7 +107,8 @@ class Curve:
         return "" if point == self.whole else f"-{point}"
 
     def studies(self) -> list[Study]:
-        """At each point the paper's methods, ours, and Binary Action Search if it has its own study."""
+        """The studies of each point: the paper's methods, our method, and Binary Action Search if it has its own
+        study."""
         made = []
         for point in self.points:
             made += [self._paper_methods(point), self._our_method(point)]

@@ -2,11 +2,12 @@
 
 Four states are too many for a fine grid. Instead, many bang-bang guesses of the first 1.5 s are improved by
 differential dynamic programming; the best are then lengthened and improved again, five steps at a time, so that a path
-that would fall over later is corrected at once. Most guesses end at the same return. The forces are played in the
-environment from the hanging pole at rest, so the return is reached: a lower bound on the optimum.
+on which the pole would fall over later is corrected at once. Most guesses end at the same return. The forces are played
+in the environment from the hanging pole at rest, so the return is reached: a lower bound on the optimum.
 
-It is close to the optimum if the first 1.5 s are: no step is worth more than 1, so the optimum of any longer episode is
-at most that of the first 30 steps plus 1 for each of the others, and the found path loses less than 1e-3 of that.
+The bound is close to the optimum if it is close for the first 1.5 s. No step is worth more than 1, so the optimum of
+any longer episode is at most the optimum of the first 30 steps, plus 1 for each further step. The path that was found
+loses less than 1e-3 of this value.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ PROBLEM = "cart-pole-swing-up"
 FIRST_STEPS, LONGER = 30, 5
 FIRST_ITERATIONS, ITERATIONS = 60, 40
 KEPT = 8
-"""Paths that are lengthened"""
+"""The number of paths that are lengthened"""
 WEIGHTS = np.array([POSITION_SCALE**-2, 0.0, ANGLE_SCALE**-2, 0.0])
 
 
@@ -39,7 +40,7 @@ def cart_pole_task(steps: int) -> Task:
 
 
 def bang_bang(guesses: int, steps: int, generator: np.random.Generator) -> Floats:
-    """Forces that push two to five times in turns, for 0.1 to 0.4 s each, and then not at all."""
+    """Forces that push two to five times in alternating directions, for 0.1 to 0.4 s each, and are then zero."""
     forces = np.zeros((guesses, steps))
     for row in forces:
         ends = np.cumsum(generator.integers(2, 9, size=generator.integers(2, 6)))

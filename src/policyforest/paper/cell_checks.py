@@ -11,8 +11,8 @@ from policyforest.environments.named_problems import PROBLEMS
 CellResult = Mapping[str, Any]
 
 LARGEST = 1e100
-"""Numbers beyond it would overflow in sums and squares"""
-# The content of a cell of each kind for each of its methods, and its other content.
+"""Larger numbers would overflow in sums and squares"""
+# For each kind of cell, the entries that each of its methods must have. `KEYS` holds the other entries of a cell.
 METHOD_KEYS = {
     "returns": ("return", "steps"),
     "times": ("action_us", "q_seconds", "policy_seconds"),
@@ -41,14 +41,14 @@ HEADING: dict[str, type | tuple[type, ...]] = {"version": str, "machine": str, "
 LIMITED = (*PROBLEMS, "Pendulum-v1")
 """Problems that have a limit"""
 REWARDED = ("car-on-the-hill", "cart-pole-swing-up")
-"""Problems whose returns are not costs: they can be 0 and above"""
+"""Problems whose returns are not costs, so that they can be 0 or above"""
 CURVE_KEYS = ("steps", "return", "train_seconds")
 PLAN_KEYS = ("cpu_seconds", "peak_mb")
 """The entries of the row "planned" of a plan besides its return"""
 
 
 def cell_seed(content: Any, study: str) -> int:
-    """The seed of a stored cell; `ValueError` explains why it is not one of this study."""
+    """The seed of a stored cell; a `ValueError` explains why the cell does not belong to this study."""
     _require(isinstance(content, dict), "it is no object")
     _require(content.get("study") == study, f"it is of the study {content.get('study')!r}")
     seed = content.get("seed")
@@ -74,7 +74,9 @@ def _require(holds: bool, otherwise: str) -> None:
 
 
 def _require_moderate(value: Any) -> None:
-    """All numbers finite and not enormous, at any depth; a comparison takes NaN and integers of any size."""
+    """Refuses numbers that are not finite or are enormous, at any depth.
+
+    The comparison with `LARGEST` also works for NaN and for integers of any size."""
     if isinstance(value, dict | list):
         for item in value.values() if isinstance(value, dict) else value:
             _require_moderate(item)
@@ -105,13 +107,13 @@ def _require_keys(result: dict[str, Any], kind: str, methods: tuple[str, ...]) -
 
 
 def _require_limit(problem: str, mean_return: float) -> None:
-    """The figures draw costs on a logarithm, so a limit of 0 or above must not get there."""
+    """Refuses a limit of 0 or above, because the figures draw costs on a logarithmic axis."""
     _require(problem in LIMITED, f"its 'problem' is {problem!r}, must be one of {', '.join(LIMITED)}")
     _require(mean_return < 0 or problem in REWARDED, f"its 'return' is {mean_return}, must be below 0 on {problem}")
 
 
 def _is(value: Any, type_: type | tuple[type, ...]) -> bool:
-    """Whether a value is of a type; true and false are no numbers."""
+    """Whether a value is of a type; true and false do not count as numbers."""
     return isinstance(value, type_) and not isinstance(value, bool)
 
 

@@ -1,8 +1,8 @@
 """Converts cells from the old layout, one JSON file per cell in a folder per study, to one JSON Lines file per study.
 
 All folders are checked and all new texts are made before anything is written. Then each study is converted in two
-steps: its file is written and renamed, and the folder is deleted. Killed in between, the cells are in both places and
-the next run deletes the folder.
+steps: its file is written and renamed, and the folder is deleted. If the conversion is killed between the two steps,
+the cells are in both places, and the next run deletes the folder.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ SCALES = ("quick", "paper")
 def convert_old_layout(out: Path, studies: Iterable[Study]) -> int:
     """Converts all folders of these studies under `out`, and returns the number of cells.
 
-    `ValueError` names a file that is not a finished cell, or that differs from a cell that was converted before, and a
-    folder that is a symbolic link."""
+    A `ValueError` names a file that is not a finished cell, a file that differs from a cell that was converted before,
+    or a folder that is a symbolic link."""
     places = {study.old_folder(out, scale): (study, scale) for study in studies for scale in SCALES}
     folders = [folder for folder in places if folder.is_dir()]
     if not folders:

@@ -38,7 +38,7 @@ from policyforest.policy.policy import Policy
 PENDULUM = "policyforest/InvertedPendulum6kg-v0"
 PENDULUM_BOX = ((-np.pi / 2, np.pi / 2), (-2.0, 2.0))
 LEARNED_BOX = ((-1.0, 1.0), (-1.9, 1.9))
-"""A random policy seldom gives samples beyond it"""
+"""A random policy seldom gives samples outside this box"""
 UPRIGHT = ((-0.1, 0.1), (-0.3, 0.3))
 SAMPLES = 1_000
 SCALED = 0.05
@@ -233,7 +233,9 @@ COST_CELLS = len(COST_DIMENSIONS) * len(COST_LEAVES)
 
 
 def cost(seed: int) -> dict[str, Any]:
-    """A cell: one number of states and of leaves. The states form a chain, and the policy acts on the last one."""
+    """A cell for one number of states and one number of leaves.
+
+    The states form a chain, and the policy acts on the last one."""
     n, leaves = COST_DIMENSIONS[seed // len(COST_LEAVES)], COST_LEAVES[seed % len(COST_LEAVES)]
     names = [f"x{d}" for d in range(n)]
     formulas = {name: f"0.85*{name} + 0.14*sin({after})" for name, after in pairwise(names)}

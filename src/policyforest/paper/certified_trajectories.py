@@ -24,9 +24,11 @@ def simulate(
     rng: np.random.Generator,
     inner: ArrayLike,
 ) -> dict[str, int]:
-    """Counts steps beyond the model's bound, and states that leave the set in steps within it and beyond it.
+    """Counts steps whose model error exceeds its bound, and steps that leave the set, with the error within or beyond
+    the bound.
 
-    A trajectory that leaves starts again at another state of the set. `inner`: a box that most states are in."""
+    A trajectory that leaves the set starts again at another state of the set. `inner` is a box inside the set that
+    contains most states."""
     program, lookup = certificate.model.program(), SetLookup(certificate, inner)
     here = lookup.draw(starts, rng)
     beyond, left_within, left_beyond = np.zeros(steps, dtype=np.int64), 0, 0
@@ -55,7 +57,8 @@ def _after(system: NativeSystem, states: Floats, actions: Floats, noise: Floats)
 
 
 def fresh_steps(certificate: Certificate, fresh: Transitions) -> dict[str, int]:
-    """Counts steps beyond the model's bound among new ones that were collected as the held-out ones were."""
+    """Counts steps beyond the model's bound among new steps, which were collected in the same way as the held-out
+    steps."""
     step = certificate.model.learned
     assert step is not None
     beyond = (np.abs(model_errors(step, fresh)) > certificate.model.error).any(axis=1)
@@ -63,7 +66,7 @@ def fresh_steps(certificate: Certificate, fresh: Transitions) -> dict[str, int]:
 
 
 class SetLookup:
-    """Whether states are in a set of two dimensions, by a table over the sides of its cells."""
+    """A table over the sides of the cells of a two-dimensional set, which finds whether states are in the set."""
 
     def __init__(self, certificate: Certificate, inner: ArrayLike) -> None:
         self._inner = box_array("inner", inner, 2)
@@ -79,7 +82,7 @@ class SetLookup:
             self._table[i:k, j:m] = True
 
     def outside(self, states: Floats) -> NDArray[np.intp]:
-        """The numbers of the rows that are not in the set."""
+        """The indices of the rows that are not in the set."""
         (a, b), (c, d) = self._inner
         x, y = states[:, 0], states[:, 1]
         asked = np.flatnonzero(~((x >= a) & (x <= b) & (y >= c) & (y <= d)))

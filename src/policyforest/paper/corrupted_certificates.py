@@ -1,10 +1,10 @@
 """Changed certificate files, and the answers of the checker.
 
-Two kinds. In the first, a number or a text of the file is changed, and nothing else: digests must notice. In the
-second, a number is changed and the file is sealed again with right digests. The change may leave the proof valid (a
-successor that is larger and still covered), so a plain test with no code of the checker looks for a gap first: a
-simulated state that goes further than its cell's successor, or a successor that cells do not cover. Where it finds one,
-the checker must reject.
+There are two kinds of changes. In the first, a byte of a number or a text of the file is changed and nothing else, so
+the digests must reveal the change. In the second, a number is changed and the file gets correct digests again. Such a
+change may leave the proof valid (a successor that is larger and still covered). A simple test, which shares no code
+with the checker, therefore looks for a gap first: a simulated state that leaves the successor of its cell, or a
+successor that the cells do not cover. If this test finds a gap, the checker must reject the file.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ POINTS = 200
 
 
 def small_car() -> tuple[Policy, Certificate]:
-    """A small policy and its certificate, which is checked in some milliseconds."""
+    """A small policy and its certificate, which is checked in a few milliseconds."""
     box = np.array([[-1.0, 1.0]] * 2)
     states = np.random.default_rng(0).uniform(-1.0, 1.0, (1_000, 2))
     labels = np.clip(states @ [-0.8, -1.4], -1.0, 1.0)
@@ -54,7 +54,7 @@ def changed_files(whole: bytes, rng: np.random.Generator) -> Iterator[bytes]:
 
 
 def _same(text: bytes, known: Any) -> bool:
-    """Whether a text has the same contents: another kind of white space changes nothing."""
+    """Whether a text has the known content; differences in white space do not count."""
     try:
         return bool(json.loads(text) == known)
     except ValueError:
@@ -62,7 +62,7 @@ def _same(text: bytes, known: Any) -> bool:
 
 
 def rejected_files(path: Path, policy: Policy, model: Any, number: int, rng: np.random.Generator) -> dict[str, int]:
-    """How many of so many changed copies of a certificate file are rejected."""
+    """Counts how many of `number` changed copies of a certificate file are rejected."""
     whole, rejected = path.read_bytes(), 0
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "changed.pfcert"
@@ -73,7 +73,8 @@ def rejected_files(path: Path, policy: Policy, model: Any, number: int, rng: np.
 
 
 def rejected_proofs(number: int, rng: np.random.Generator) -> dict[str, int]:
-    """How many certificates with one changed number and right digests have a gap, and are rejected."""
+    """Counts certificates with one changed number and correct digests, with and without a gap, and how many are
+    rejected."""
     policy, found = small_car()
     counts = dict.fromkeys(("gaps", "gaps_rejected", "others", "others_rejected"), 0)
     with tempfile.TemporaryDirectory() as folder:
@@ -88,7 +89,10 @@ def rejected_proofs(number: int, rng: np.random.Generator) -> dict[str, int]:
 
 
 def with_one_change(certificate: Certificate, rng: np.random.Generator) -> Certificate:
-    """One number is moved by 1e-4 to 1 of the box's width."""
+    """A copy of a certificate in which one number is changed.
+
+    A side of a cell or of a successor changes by 1e-4 to 1 of the box's width, a disturbance or an error by 1e-4 to 1,
+    and a rank by 1 to 3."""
     name, by = str(rng.choice(RESEALED)), float(rng.choice([-1.0, 1.0]) * 10.0 ** rng.uniform(-4.0, 0.0))
     if name == "ranks":
         ranks = certificate.ranks.copy()
@@ -105,7 +109,7 @@ def with_one_change(certificate: Certificate, rng: np.random.Generator) -> Certi
 
 
 def has_gap(certificate: Certificate, policy: Policy, rng: np.random.Generator) -> bool:
-    """Whether a plain test shows that the numbers are no proof."""
+    """Whether a simple test shows that the numbers are not a proof."""
     lo, hi = certificate.sides
     low, high = certificate.successors[:, :2], certificate.successors[:, 2:]
     model = certificate.model
@@ -119,7 +123,9 @@ def has_gap(certificate: Certificate, policy: Policy, rng: np.random.Generator) 
 
 
 def _goes_further(certificate: Certificate, policy: Policy, rng: np.random.Generator) -> bool:
-    """Whether a simulated state leaves its cell's successor, corners and ends of the disturbances among them."""
+    """Whether a simulated state leaves its cell's successor.
+
+    The states include corners of cells, and the disturbances include the ends of their ranges."""
     lo, hi = (np.repeat(side, POINTS, axis=0) for side in certificate.sides)
     sides = certificate.successors.reshape(-1, 2, 2)
     low, high = (np.repeat(sides[:, k], POINTS, axis=0) for k in (0, 1))
@@ -133,5 +139,5 @@ def _goes_further(certificate: Certificate, policy: Policy, rng: np.random.Gener
 
 
 def _shares(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
-    """Numbers of [0, 1], a half of them 0 or 1."""
+    """Random numbers in [0, 1]; about half of them are 0 or 1."""
     return np.where(rng.random(shape) < 0.5, rng.integers(0, 2, shape), rng.random(shape))

@@ -2,7 +2,7 @@
 
 A cell is one trial of the paper: 100 episodes of 100 steps, ten policies, ten evaluation episodes each. The policy that
 validation chooses is also evaluated in the other engines. Gazebo must be running (``policyforest gazebo start``);
-otherwise trials in the other engines leave its row out.
+otherwise, trials in the other engines have no row for Gazebo.
 """
 
 from __future__ import annotations

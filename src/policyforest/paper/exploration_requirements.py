@@ -16,16 +16,18 @@ from policyforest.paper.planning_requirements import pendulum_limit
 
 @dataclass(frozen=True)
 class RunRequirement:
-    """A bound on the cells of a study; "share": so large a share of them must hold it; "seconds": what exploring, or
-    the plan that a study is about, may take."""
+    """A bound on the cells of a study.
+
+    For the statistic "share", this share of the cells must keep the bound. For "seconds", the bound limits the
+    processor time of exploring, or of the plan that the study measures."""
 
     statistic: Literal["mean", "worst", "share", "seconds"]
     bound: float
     share: float = 1.0
     of_limit: bool = False
-    """Whether the bound is the part of the limit's size by which values may be worse than the limit"""
+    """Whether the bound is a fraction of the limit's magnitude, by which values may be worse than the limit"""
     task: Literal["explore", "plan"] = "explore"
-    """The task that takes the seconds"""
+    """The task whose seconds are bounded"""
 
     def text(self) -> str:
         if self.statistic == "seconds":
@@ -34,7 +36,7 @@ class RunRequirement:
         return f"{self.share:.0%} of the cells {bound}" if self.statistic == "share" else f"{self.statistic} {bound}"
 
     def holds(self, values: Floats, limit: float | None) -> bool | None:
-        """Whether values, or seconds, hold it; None without the limit that it needs."""
+        """Whether values, or seconds, keep the bound; None if the bound needs a limit that is missing."""
         if self.statistic == "seconds":
             return bool(values.max() <= self.bound)
         if self.of_limit and limit is None:
@@ -53,18 +55,18 @@ class RunLine:
     study: str
     requirements: tuple[RunRequirement, ...]
     aim: bool = False
-    """Whether it is only desired, and not required"""
+    """Whether the results are only desired, and not required"""
     value: Literal["return", "balanced"] = "return"
     known: str = "nothing"
     """The information that the agent has besides the samples"""
     part: Literal["explored", "earlier"] = "explored"
-    """Which part of a cell: the end of a run, or what it had earlier"""
+    """The part of a cell: the result at the end of a run, or an earlier result of the run"""
     learner: str = "ours"
     validated: bool = False
     """Whether the best of three policies was chosen by episodes beyond the budget, and not by the ensemble"""
 
     def limit_in(self, cells: Cells) -> float | None:
-        """The return that dynamic programming reaches on the same episodes, where there is such a study."""
+        """The return that dynamic programming reaches on the same episodes, if the requirements need it."""
         if not any(requirement.of_limit for requirement in self.requirements):
             return None
         return pendulum_limit(cells)
@@ -74,7 +76,8 @@ def _share(bound: float, share: float) -> tuple[RunRequirement, ...]:
     return (RunRequirement("share", bound, share),)
 
 
-# The share of all episodes that end with the pole up: 45 of 50 runs, if each is judged by one of its ten episodes.
+# The required share of episodes that end with the pole up. It means 45 of 50 runs if each run is judged by one of its
+# ten episodes.
 BALANCED = (RunRequirement("mean", 0.9),)
 ROD = (RunRequirement("mean", -24.0), RunRequirement("worst", -30.0))
 CAR, POLE = "MountainCarContinuous-v0", "explore-inverted-pendulum-v5-600"

@@ -1,9 +1,10 @@
 """SAC and TD3 of Stable-Baselines3 with the same number of steps as our agent: the computation of a cell of each study.
 
 They use the library's defaults, the discount of our runs and one thread, learn the reward as part of their values, and
-need torch (the extra "compare"). Budgets in episodes are budgets of as many whole episodes' steps; on
-MountainCarContinuous-v0, where our episodes end at the goal, they are the steps of our longest runs of 15 and 30
-episodes. Neither learner can be given the reward, so there is nothing to compare with runs that know it.
+need torch (the extra "compare"). If our budget is a number of episodes, theirs is the number of steps of as many whole
+episodes. On MountainCarContinuous-v0, where our episodes end at the goal, their budgets are the steps of our longest
+runs of 15 and 30 episodes. Neither learner can be given the reward, so our runs with a known reward are not compared
+with them.
 """
 
 from __future__ import annotations

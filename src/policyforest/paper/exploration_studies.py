@@ -2,11 +2,11 @@
 
 A cell is one run of `pf.ModelExploration` with a budget of steps or episodes, judged by its best policy on episodes
 that it has not seen, and in some studies also by the best policy after a part of the budget. The best policy is chosen
-by what the policies earned in the run, and by the members of the model's ensemble; in problems of few dimensions it is
-the best of three by ten episodes of each, which do not count towards the budget (`VALIDATED`). Seeds begin at 2000,
-those of the cart-pole at 5000: no setting was chosen on them. (Results of some lower seeds were seen before a setting
-was changed.) The reward is learned, unless the study's title states that it is known, as PILCO, PETS and MC-PILCO
-assume.
+by the returns that policies earned in the run, and by the members of the model's ensemble. In problems of few
+dimensions, it is the best of three policies by ten episodes of each, which do not count towards the budget
+(`VALIDATED`). Seeds begin at 2000, and those of the cart-pole at 5000; no setting was chosen on these seeds. (Results
+of some lower seeds were seen before a setting was changed.) The reward is learned, unless the study's title states that
+it is known, as PILCO, PETS and MC-PILCO assume.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ def explore_and_evaluate(
     reward: Known | str | None = None,
     validation: int | None = None,
 ) -> dict[str, Any]:
-    """A cell: one run, and the return of its best policy; with `earlier` also after that part of the budget."""
+    """A cell: one run, and the return of its best policy; with `earlier`, also the return after that part of the
+    budget."""
     env = gym.make(named_problem(problem).id)
     agent = ModelExploration(env, discount=discount, reward=reward, seed=seed)
     exploring, found = 0.0, {}
@@ -114,7 +115,7 @@ def worth(policy: Any, problem: str, episodes: int) -> dict[str, float]:
 
 
 def _balanced(problem: str, policy: Any) -> float:
-    """The share of episodes that end with the pole up; 0 where there is no pole to swing up."""
+    """The share of episodes that end with the pole up; 0 if there is no pole to swing up."""
     if named_problem(problem).id != CART_POLE:
         return 0.0
     played = collect(

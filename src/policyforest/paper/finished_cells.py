@@ -23,8 +23,9 @@ class Cells:
     _read: dict[str, dict[int, CellResult]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def by_seed(self, study: str) -> dict[int, CellResult]:
-        """The results of a study under their seeds, read once. If a study needs an extra and has no cells at the scale
-        "quick", its cells at the scale "paper" are shown."""
+        """The results of a study by seed, which are read once.
+
+        If a study needs an extra and has no cells at the scale "quick", its cells at the scale "paper" are shown."""
         if study not in self._read:
             found = STUDIES[study].by_seed(self.out, self.scale)
             if not found and STUDIES[study].extra is not None:
@@ -36,8 +37,9 @@ class Cells:
         return list(self.by_seed(study).values())
 
     def rows(self, study: str, method: str) -> dict[int, Any]:
-        """The results of one method of a study, by seed. Online, methods are "mean", "worst" and "chosen" of n
-        policies."""
+        """The results of one method of a study, by seed.
+
+        In online studies, the methods are "mean", "worst" and "chosen" of n policies."""
         found = {}
         for seed, result in self.by_seed(study).items():
             for key, row in result.items():
@@ -46,17 +48,18 @@ class Cells:
         return found
 
     def values(self, study: str, method: str, key: str = "return") -> Floats:
-        """One number of each cell: its return, its steps, its seconds."""
+        """One number of each cell, such as its return, its steps or its seconds."""
         return np.array([row[key] for row in self.rows(study, method).values()], dtype=np.float64)
 
     def paired(self, one: tuple[str, str], other: tuple[str, str], key: str = "return") -> tuple[Floats, Floats]:
-        """Two methods on the same samples: the numbers of the seeds that both (study, method) have."""
+        """The numbers of two methods that learned from the same samples, for the seeds that both (study, method)
+        have."""
         a, b = self.rows(*one), self.rows(*other)
         seeds = sorted(set(a) & set(b))
         return np.array([a[s][key] for s in seeds]), np.array([b[s][key] for s in seeds])
 
     def policy_returns(self, study: str) -> Floats:
-        """Online: the returns of all policies of all trials."""
+        """The returns of all policies of all trials of an online study."""
         trials = [row["returns"] for row in self.rows(study, "mean").values()]
         return np.concatenate([np.array(trial) for trial in trials]) if trials else np.empty(0)
 

@@ -1,8 +1,8 @@
 """JSON Lines files that are complete at any time: one object per line, sorted by key.
 
-An object is added by writing a whole new file and renaming it, under a lock on the folder. A writer
-that is killed leaves the old file as it was, and several processes can add to the same file. The largest file has 3 MB
-and gains a line every few seconds at most, so the copy takes less than 1% of the time.
+An object is added by writing a whole new file and renaming it, under a lock on the folder. A writer that is killed
+leaves the old file unchanged, and several processes can add to the same file. The largest file has 3 MB and gains a
+line every few seconds at most, so the copy takes less than 1% of the time.
 """
 
 from __future__ import annotations
@@ -23,13 +23,17 @@ K = TypeVar("K", bound=Any)
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Waits until no other writer holds the folder, and holds it. The lock ends with the process, however it ends."""
+    """Waits until no other writer holds the lock of the folder, and then holds it.
+
+    The lock ends with the process, however the process ends."""
     with closing(FolderLock(folder / LOCK_NAME, wait=True)):
         yield
 
 
 def parsed(text: bytes) -> Any:
-    """The value of a JSON text. `ValueError` names a number that is not finite: it could not be written again."""
+    """The value of a JSON text.
+
+    A `ValueError` names a number that is not finite, because such a number could not be written again."""
     return json.loads(text.decode(), parse_float=_finite, parse_constant=_finite)
 
 
@@ -43,8 +47,8 @@ def _finite(text: str) -> float:
 def read_objects(file: Path, key: Callable[[Any], K], what: str) -> dict[K, StoredObject]:
     """The objects of a file by their keys, in the order of the file; none if there is no file.
 
-    `key` raises `ValueError` for an object that does not belong there. The error then names the file, the line and the
-    mistake, `what`."""
+    `key` raises `ValueError` for an object that does not belong in the file. The error of this function then names the
+    file and the line, with `what`, a description of the mistake."""
     found: dict[K, StoredObject] = {}
     lines = file.read_bytes().split(b"\n") if file.exists() else [b""]
     if lines[-1] == b"":
@@ -83,7 +87,7 @@ def write_lines(file: Path, text: str) -> None:
 
 
 def put_objects(file: Path, added: Iterable[StoredObject], key: Callable[[Any], K], what: str) -> None:
-    """Adds objects to a file; one with the same key is replaced."""
+    """Adds objects to a file; an object with the same key is replaced."""
     new = {key(stored): stored for stored in added}
     file.parent.mkdir(parents=True, exist_ok=True)
     with locked(file.parent):

@@ -1,9 +1,9 @@
 """How well the problems can be controlled at all: dynamic programming on a grid, with the true equations.
 
 V is computed at the points of a grid by value iteration, in the core; the control law looks one step ahead, with the
-equations themselves, and is then played from the problem's start. Its return is a lower bound on the optimum, and close
-to it: finer grids and more actions no longer change it. The cart-pole and the acrobot have four states; their planners
-are `cart_pole_limit` and `acrobot_limit`.
+equations themselves, and is then played from the problem's start. Its return is a lower bound on the optimum. The bound
+is close to the optimum, since finer grids and more actions no longer change it. The cart-pole and the acrobot have four
+states; their planners are `cart_pole_limit` and `acrobot_limit`.
 """
 
 from __future__ import annotations

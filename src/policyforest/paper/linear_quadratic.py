@@ -27,7 +27,7 @@ STARTS, JUDGED_STEPS, EVALUATION_SEED = 50, 200, 1
 ROOM = 1.5
 
 BatchLaw = Callable[[Floats], Floats]
-"""From states to actions, a row each"""
+"""A function from rows of states to rows of actions"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ class LinearQuadratic:
 
     @cached_property
     def gain(self) -> Floats:
-        """K of the optimal a = -K s, without limits of the actions.
+        """K of the optimal control law a = -K s, without limits on the actions.
 
         With y_t = gamma^(t/2) s_t the discounted problem is the undiscounted one of sqrt(gamma) A and sqrt(gamma) B."""
         a, b = np.sqrt(DISCOUNT) * self.a, np.sqrt(DISCOUNT) * self.b
@@ -86,7 +86,7 @@ class LinearQuadratic:
         return states @ self.a.T + actions @ self.b.T, -costs
 
     def collect(self, steps: int, seed: int) -> Transitions:
-        """Episodes of random actions; the last one may be cut."""
+        """Episodes of random actions; the last episode may be cut short."""
         whole_number("steps", steps, at_least=1)
         rng = np.random.default_rng([seed, self.n, self.m, 1])
         episodes = -(-steps // EPISODE_STEPS)

@@ -1,9 +1,9 @@
 """Online learning (§ Online reinforcement learning): a cell is one trial, explored from scratch.
 
-Each trial learns ten policies from its samples; all are judged, and one is chosen by a few validation episodes. The
-rows of the table: "mean of 10" averages over the policies of a trial, "worst of 10" is the worst of them, and
-"chosen of 10" the one that validation chooses. At the scale "quick" a trial has fewer episodes and learns three
-policies or one.
+Each trial learns ten policies from its samples; all of them are evaluated, and one is chosen by a few validation
+episodes. The table has three rows per trial: "mean of 10" is the average over the policies of the trial, "worst of 10"
+is the worst policy, and "chosen of 10" is the policy that validation chooses. At the scale "quick" a trial has fewer
+episodes and learns three policies or one.
 """
 
 from __future__ import annotations
@@ -34,11 +34,12 @@ VALIDATION_EPISODES = 10
 EVALUATION_SEED = 1
 MOST_DRAWN = 200
 """The number of steps of the best and of the worst episode that are stored for their figures"""
-# A quick trial has the first share of a trial's episodes, and takes the second share of its time: the time of a plan
-# grows with the episodes.
+# A quick trial has the first share of a trial's episodes, and takes the second share of its time. The second share is
+# smaller because the time of a plan grows with the number of episodes.
 QUICK_SHARE, QUICK_COST = 0.3, 0.08
 QUICK_OURS = 1
-"""Policies of a quick trial in the ablation, where ours are also learned from a model, in 15 seconds each"""
+"""The number of policies of a quick trial in the ablation, where our policies also need a learned model, and take 15
+seconds each"""
 
 
 def explore_and_evaluate(
@@ -51,7 +52,7 @@ def explore_and_evaluate(
     n_policies: int = N_POLICIES,
     **settings: Any,
 ) -> dict[str, Any]:
-    """One trial: explore, learn `n_policies` policies, judge them all."""
+    """One trial: explores, learns `n_policies` policies, and evaluates all of them."""
     named = named_problem(problem)
     settings |= {"discount": named.discount, "n_policies": n_policies}
     return trial(gym.make(named.id), seed, agent, episodes, evaluation_episodes, **settings)[0]
@@ -71,7 +72,7 @@ def trial(
 ) -> tuple[dict[str, Any], Policy]:
     """A trial in an environment: its result, and the policy that validation chooses.
 
-    With a `run_dir`, a trial that was killed resumes; its times then count from there."""
+    With a `run_dir`, a trial that was killed can be resumed; its times then count from the point of resuming."""
     started = time.process_time()
     explorer = _explorer(env, seed, agent, run_dir, settings)
     explorer.learn(episodes=episodes)
@@ -167,7 +168,7 @@ PENDULUM: dict[str, Any] = {
     "evaluation_episodes": 50,
     "max_steps": 100,
 }
-# Bad policies of MountainCar fail only from few start states: ten episodes would not show it.
+# Bad policies on MountainCar fail from only a few start states, which ten episodes would not reveal.
 CAR: dict[str, Any] = {
     "problem": "MountainCarContinuous-v0",
     "episodes": 30,

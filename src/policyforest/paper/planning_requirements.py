@@ -14,15 +14,16 @@ from policyforest.paper.finished_cells import Cells
 from policyforest.paper.planning_studies import SIZES
 
 MOST_SECONDS = 30.0
-"""Processor seconds of any cell"""
+"""The largest allowed processor seconds of a cell"""
 MOST_SHARE = 0.95
 CAR_LIMIT_STEPS = 100.0
-"""The time limit of the Car on the Hill; a policy that does not reach the top counts with it"""
+"""The time limit of the Car on the Hill, which is also the number of steps of a policy that does not reach the top"""
 
 
 @dataclass(frozen=True)
 class Requirement:
-    """A bound on a statistic of the cells; `within` makes it a share of the limit."""
+    """A bound on a statistic of the cells; with `within`, the bound is a distance from the limit, as a fraction of the
+    limit."""
 
     statistic: Literal["mean", "median", "worst", "share"]
     bound: float | None = None
@@ -35,8 +36,9 @@ class Requirement:
         return f"{cells} {sign} {self.bound:g}"
 
     def holds(self, scores: Floats, limit: float | None, sense: int) -> bool | None:
-        """Whether values hold it, given as scores (values times `sense`, so that more is better); None without the
-        limit that it needs."""
+        """Whether the scores keep the bound; None if the bound needs a limit that is missing.
+
+        Scores are values times `sense`, so that more is better."""
         bound = self.bound
         if self.within is not None:
             bound = None if limit is None else limit - sense * self.within * abs(limit)
@@ -69,7 +71,7 @@ class PlanningLine:
     requirements: tuple[Requirement, ...]
     value: Callable[[CellResult], float] = returned
     sense: Literal[1, -1] = 1
-    """-1 where less is better"""
+    """-1 if less is better"""
     limit: float | Callable[[Cells], float | None] | None = None
     size: tuple[int, int] | None = None
 

@@ -2,8 +2,8 @@
 
 A cell learns a policy from random samples by `plan`, and evaluates it on the same episodes as the policy that the
 improvement started from. Seeds begin at 5000, those of linear systems at 1000, those of Reacher-v5 at 6000 and those of
-the noisy pendulums at 10000: no setting was chosen on them. (Results of some lower seeds were seen before a setting was
-changed.)
+the noisy pendulums at 10000; no setting was chosen on these seeds. (Results of some lower seeds were seen before a
+setting was changed.)
 """
 
 from __future__ import annotations
@@ -64,8 +64,9 @@ def measured_plan(data: Transitions, discount: float, seed: int) -> tuple[Planne
 
 
 def forget_peak_memory() -> None:
-    """Resets the peak of memory on Linux, because a worker computes many cells. Elsewhere it is the peak of all of them
-    so far."""
+    """Resets the peak of memory on Linux, because a worker computes many cells.
+
+    On other systems, the peak is that of all cells of the worker so far."""
     if sys.platform == "linux":
         try:
             Path("/proc/self/clear_refs").write_text("5")
@@ -98,7 +99,8 @@ def plan_and_evaluate(
     data = gather(env, samples, seed) if periodic is None else collect(env, **samples, seed=seed, periodic=periodic)
     made, about = measured_plan(data, named.discount, seed)
     judged = evaluate(made.policy, env, episodes=episodes, seed=EVALUATION_SEED)
-    # Evaluated even if the improvement was not kept: the policy can be a constant action that beat the start.
+    # The start is evaluated even if the improvement was not kept, because the policy can be a constant action that beat
+    # it.
     before = evaluate(made.start, env, episodes=episodes, seed=EVALUATION_SEED)
     start = _row(before) | {"method": made.start.info.method}
     return {"samples": len(data), "planned": _row(judged) | about, "start": start}

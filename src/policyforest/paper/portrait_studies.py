@@ -49,7 +49,8 @@ def portrait(number: int, *, episodes: int = 100) -> dict[str, Any]:
 def _batch(problem: str) -> dict[str, Any]:
     env = gym.make(named_problem(problem).id)
     data = gather(env, BATCH[problem], seed=0)
-    # Our defaults do not know that two forces are enough for the car; the paper's settings are those of its figure.
+    # Our defaults do not know that two forces are enough for the car; the figure of the car also uses the paper's
+    # settings.
     preset = "paper" if problem == "car-on-the-hill" else None
     learned = Learner("fpf-pwl", problem, preset=preset, seed=0).fit(data)
     assert learned.q is not None

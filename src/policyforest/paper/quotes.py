@@ -1,10 +1,11 @@
-"""Numbers in the prose of the docs, quoted from the finished cells:
+"""Numbers in the prose of the docs, quoted from the finished cells.
 
     the mean is <!-- quote: swing-up-mre mean .1f -->-57.2<!-- end -->
 
-names a study, a result of it, and the format. A comment is not shown; `policyforest.paper.readme` rewrites the text
-between the two, and a test compares it. A quote can name a method (the mean of its cells), a number that a cell holds,
-or one of `WHAT`; "p against STUDY" is the permutation test of the means of two studies' trials.
+The first comment names a study, a result of the study, and the number format. A page does not show comments;
+`policyforest.paper.readme` rewrites the text between the two comments, and a test compares it with the cells. The
+result can be a method (the quote is then the mean of its cells), a number that a cell holds, or one of `WHAT`; "p
+against STUDY" is the p-value of the permutation test of the means of two studies' trials.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ WHAT: dict[str, Callable[[Cells, str], Floats | float]] = {
 
 
 def with_quotes(text: str, out: Path) -> str:
-    """The text with every quote regenerated; `ValueError` names one that the cells do not answer."""
+    """The text with every quote regenerated; a `ValueError` names a quote that the cells cannot fill."""
     cells = Cells(out)
 
     def quoted(found: re.Match[str]) -> str:

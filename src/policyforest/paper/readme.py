@@ -3,8 +3,8 @@
     python -m policyforest.paper.readme docs/results README.md docs/exploring.md docs/ros.md docs/learning.md \\
         docs/problems.md
 
-It replaces the text between marks in the pages, and a test compares the result. Numbers in sentences: see
-`policyforest.paper.quotes`.
+This command replaces the text between marks in the pages, and a test compares the result. `policyforest.paper.quotes`
+replaces the numbers within sentences.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def table(out: Path) -> list[str]:
         if not found:
             continue
         means = np.array([row["return"] for row in found])
-        # Online a cell is a trial, which makes several policies.
+        # In online studies, a cell is a trial with several policies.
         policies = np.concatenate([row.get("returns", [row["return"]]) for row in found])
         number = str(len(means)) if len(policies) == len(means) else f"{len(policies)} of {len(means)} trials"
         interval = f"{means.mean():.4g}{_interval(means)}"
@@ -99,8 +99,10 @@ def table(out: Path) -> list[str]:
 
 
 def exploration_table(out: Path) -> list[str]:
-    """One line per study: over all policies of all trials the mean, the worst and the worst episode; of each trial the
-    policy that validation chose, and the worst of these."""
+    """One line per study, about all policies of all trials and about the policies that validation chose.
+
+    For all policies, the line has the mean, the worst and the worst episode. For the chosen policies, one of each
+    trial, it has the mean and the worst."""
     lines = [
         "| study | trials | mean [95%] | worst policy | worst episode | chosen: mean | chosen: worst |",
         "|---|---|---|---|---|---|---|",

@@ -1,8 +1,8 @@
 """Real systems: late commands, speeds that are not measured, an existing controller, known rewards, exported C.
 
-This module computes the cells of each study. Seeds begin at 2000: no setting was chosen on them. With late commands and
-known rewards they begin at 9000, because cells of lower seeds had been computed before a change of the learner, which
-was chosen on seeds below 400.
+This module computes the cells of each study. Seeds begin at 2000; no setting was chosen on these seeds. In the studies
+of late commands and of known rewards, seeds begin at 9000, because cells of lower seeds had been computed before a
+change of the learner. This change was chosen on seeds below 400.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class PredictingGrid:
     _pending: list[float] = field(default_factory=list)
 
     def predict(self, observation: Any, state: Any = None, episode_start: Any = None, **_: Any) -> tuple[Any, Any]:
-        """Stable-Baselines3's way to act; the pending commands are kept here."""
+        """Acts, with Stable-Baselines3's signature; the pending commands are kept in this object."""
         if episode_start is not None and episode_start[0]:
             self._pending = [0.0] * self.delay
         here = np.array(observation, dtype=np.float64)
@@ -100,7 +100,10 @@ def delayed_pendulum(seed: int, *, delay: int, samples: int = 100) -> dict[str, 
 
 
 def _stacked_angle(env: gym.Env[Any, Any], samples: int, seed: int, delay: int) -> Transitions:
-    """Angles and past commands; the reward of the environment charges the speed, which is the change of the angle."""
+    """Samples whose states are angles and past commands.
+
+    The reward of the environment depends on the speed, which is not measured but follows from the change of the
+    angle."""
     return collect(env, episodes=samples, seed=seed, history=3, delay=delay)
 
 
@@ -122,8 +125,10 @@ PID = "u = clip(200*theta + 20*omega, -50, 50)"
 
 
 def improved_pid(seed: int, *, samples: int = 50, noise: float = 5.0, steps: int = 100) -> dict[str, Any]:
-    """A cell: a controller improved from its own episodes with small noise, and the statement about the improvement;
-    also the statement about a policy that is worse."""
+    """A cell: a controller improved from its own episodes with small noise.
+
+    The cell also has the statement of the comparison about the improvement, and the statement about a policy that is
+    worse."""
     start = collect(PENDULUM, episodes=1, seed=seed)
     names = (start.plant.state_names, start.plant.action_names)
     law = as_baseline(PID, start.observation_space, start.action_space, *names)
@@ -167,7 +172,9 @@ SIGNALS: dict[str, Any] = {
 
 
 def equal_bits(seed: int, *, steps: int = 100_000) -> dict[str, Any]:
-    """A cell: exported C and the Python controller over a run with history, filters and rate limits."""
+    """A cell: the number of steps in which exported C and the Python controller differ.
+
+    The run has history, filters and rate limits."""
     data = collect(PENDULUM, episodes=30, seed=seed, **SIGNALS)
     wanted = np.clip(100 * data.states[:, 0] + 30 * data.states[:, 1], -50, 50)
     forest = grow_forest(data.states, wanted, n_estimators=5, leaf_model="linear", random_state=seed)

@@ -1,6 +1,6 @@
 """Every figure and table of results in the paper, and a few additional ones, each with a name and the cells behind it.
 
-`policyforest reproduce NAME` computes the studies of an exhibit as far as they are missing, and draws it.
+`policyforest reproduce NAME` computes the missing cells of an exhibit's studies, and draws the exhibit.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Exhibit:
         return tuple(STUDIES[name] for name in self.studies)
 
     def progress(self, out: Path, scale: str) -> tuple[int, int, float]:
-        """Cells that are done, cells in all, and the seconds of the missing ones on one core."""
+        """The number of finished cells, the number of all cells, and the seconds of the missing cells on one core."""
         missing = [(study, len(study.missing(out, scale))) for study in self.cells()]
         total = sum(study.seeds[scale] for study in self.cells())
         left = sum(number * study.cost(scale) for study, number in missing)

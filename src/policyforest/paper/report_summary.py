@@ -19,7 +19,7 @@ class Line:
     paper: float | None = None
     key: str = "return"
     why: str = ""
-    """Why ours may be worse than the paper's"""
+    """The reason why our number may be worse than the paper's"""
 
 
 WORST_POLICY = "worst policy"

@@ -80,7 +80,7 @@ def _times_row(study: Study, method: str, results: list[CellResult]) -> dict[str
 
 
 def _returns_row(study: Study, method: str, results: list[CellResult]) -> dict[str, Any]:
-    """Over policies, the mean return with its 95% interval, the worst and the best."""
+    """The mean return over policies with its 95% interval, and the worst and the best return."""
     cells = [result[method] for result in results]
     returns = np.array([cell["return"] for cell in cells])
     steps = np.array([cell["steps"] for cell in cells])
@@ -110,7 +110,7 @@ def made_by(scale: str) -> dict[str, str]:
 
 
 def write_tables(out: Path, scale: str) -> None:
-    """`results.md` and `results.json` in `out`, with the machine, the version and the date."""
+    """Writes `results.md` and `results.json` into `out`, with the machine, the version and the date."""
     tables = summary(out, scale)
     made = made_by(scale)
     lines = [
@@ -152,7 +152,7 @@ def write_tables(out: Path, scale: str) -> None:
 
 
 def _titled(title: str, columns: tuple[str, ...], rows: list[dict[str, Any]]) -> list[str]:
-    """A table under its title; nothing where it has no rows."""
+    """A table under its title; nothing if it has no rows."""
     return [title, "", *_markdown(columns, rows), ""] if rows else []
 
 

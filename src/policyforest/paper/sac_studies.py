@@ -2,8 +2,9 @@
 
 A cell is one seed of one learner. The learner is judged after each of several numbers of steps. A cell also has its
 costs: processor seconds of learning (including the environment's steps), time of one action, and bytes to deploy. SAC
-has the library's defaults and the discount of the problem, on one thread; ours learns from as many steps of a random
-policy with its own defaults. Running SAC needs torch (the extra "compare"); showing its stored cells does not.
+uses the library's defaults and the discount of the problem, on one thread. Our learner uses its own defaults, and
+learns from as many steps of a random policy. Running SAC needs torch (the extra "compare"); showing its stored cells
+does not.
 """
 
 from __future__ import annotations
@@ -135,7 +136,7 @@ EPISODES = {"Pendulum-v1": 20, "inverted-pendulum-6kg": 3}
 NAMES = {"Pendulum-v1": "pendulum-v1", "inverted-pendulum-6kg": "pendulum-6kg"}
 LEARNERS = {"sac": ("Stable-Baselines3's SAC", train_sac), "forest": ("our defaults on random steps", train_forest)}
 WEIGHED = {"sac": ("bare_action_us",), "forest": ("tree_action_us", "tree_return", "tree_bytes")}
-"""The entries of a cell other than its curve, the time of an action and the bytes"""
+"""The entries that a cell has in addition to its curve, the time of an action and the bytes"""
 SECONDS = {
     ("sac", "Pendulum-v1"): 250.0,
     ("forest", "Pendulum-v1"): 170.0,

@@ -1,4 +1,4 @@
-"""The tests and intervals behind the verdicts, by scipy (the extra "paper") as far as it has them.
+"""The tests and intervals behind the verdicts, computed by scipy (the extra "paper") if scipy has them.
 
 Policies of two methods that learned from the same samples are pairs: Wilcoxon's signed-rank test, exact. Intervals of
 differences, medians and ratios come from the bootstrap.
@@ -26,18 +26,19 @@ FEWEST = 10
 
 
 def scipy_stats() -> Any:
-    """Imported where it is used, as all extras are."""
+    """The module scipy.stats, which is imported only when it is used, like all extras."""
     return import_extra("scipy.stats", "paper")
 
 
 def wilcoxon(differences: ArrayLike) -> float:
     """The two-sided p-value of the signed-rank test, exact for any number of ties; zeros are left out.
 
-    Under the null hypothesis each rank has either sign with probability 1/2: the distribution of the sum of the
-    positive ones is a product of polynomials, (1 + x^r) / 2 for each rank r. Ranks are doubled to be whole.
+    Under the null hypothesis, each rank has either sign with probability 1/2. The distribution of the sum of the
+    positive ranks is therefore given by a product of polynomials, (1 + x^r) / 2 for each rank r. Ranks are doubled so
+    that they are whole numbers.
 
-    scipy's exact test assumes that there are no ties: on the steps of the car, which are whole numbers, it is off by
-    8%."""
+    scipy's exact test assumes that there are no ties. For the steps of the car, which are whole numbers and have ties,
+    it is off by 8%."""
     d = finite_array("differences", differences, 1)
     d = d[d != 0.0]
     if not len(d):
@@ -55,8 +56,9 @@ def wilcoxon(differences: ArrayLike) -> float:
 
 
 def rank_direction(differences: ArrayLike) -> float:
-    """The effect size of the signed-rank test: the sum of the positive ranks minus that of the negative ones, over both
-    (the rank-biserial correlation, which scipy does not have)."""
+    """The effect size of the signed-rank test: the rank-biserial correlation, which scipy does not have.
+
+    It is the sum of the positive ranks minus the sum of the negative ranks, divided by the sum of all of them."""
     d = finite_array("differences", differences, 1)
     d = d[d != 0.0]
     if not len(d):
@@ -66,8 +68,10 @@ def rank_direction(differences: ArrayLike) -> float:
 
 
 def permutation(a: ArrayLike, b: ArrayLike) -> float:
-    """The two-sided p-value of the difference of two means: the share of all ways to divide the values into groups of
-    these sizes that set the means at least as far apart. Exact, so for few values only.
+    """The two-sided p-value of the difference of two means, by an exact permutation test.
+
+    The p-value is the share of all ways to divide the values into groups of these sizes for which the means are at
+    least as far apart. The test tries all of these ways, so it is for few values only.
 
     scipy's test refuses a group of one value."""
     one, other = finite_array("a", a, 1), finite_array("b", b, 1)
@@ -80,8 +84,10 @@ def permutation(a: ArrayLike, b: ArrayLike) -> float:
 
 
 def mean_interval(values: ArrayLike) -> tuple[float, float]:
-    """The 95% interval of a mean: the bootstrap's, which follows skewed returns; Student's for fewer than ten values;
-    for one value, only that value."""
+    """The 95% interval of a mean.
+
+    It is a bootstrap interval, which follows skewed returns, or Student's t interval for fewer than ten values. For one
+    value, both ends are that value."""
     x = finite_array("values", values, 1)
     if len(x) >= FEWEST:
         return bootstrap(x)
@@ -90,7 +96,9 @@ def mean_interval(values: ArrayLike) -> tuple[float, float]:
 
 
 def share_interval(hits: int, n: int) -> tuple[float, float]:
-    """The exact 95% interval of a share (Clopper and Pearson): where either tail of the binomial holds 2.5%."""
+    """The exact 95% interval of a share (Clopper and Pearson).
+
+    At each end of the interval, one tail of the binomial distribution holds 2.5%."""
     interval = scipy_stats().binomtest(hits, n).proportion_ci(CONFIDENCE, method="exact")
     return float(interval.low), float(interval.high)
 

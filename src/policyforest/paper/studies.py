@@ -91,11 +91,11 @@ class Study:
         return self.short.run(seed) if scale == "quick" and self.short else self.run(seed)
 
     def results(self, out: Path, scale: str = "paper") -> list[CellResult]:
-        """The finished cells' results, by seed."""
+        """The results of the finished cells, in the order of their seeds."""
         return list(self.by_seed(out, scale).values())
 
     def by_seed(self, out: Path, scale: str = "paper") -> dict[int, CellResult]:
-        """The finished cells' results under their seeds."""
+        """A mapping from seeds to the results of the finished cells."""
         return {seed: content["result"] for seed, content in self.stored(out, scale).items()}
 
     def stored(self, out: Path, scale: str = "paper") -> dict[int, StoredObject]:

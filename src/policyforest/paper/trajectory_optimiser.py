@@ -1,9 +1,9 @@
 """The best forces from one start: differential dynamic programming with limits of the action, from many first guesses.
 
-Control-limited DDP (Tassa et al., 2014) for one action, with the second derivatives of the rewards and the first ones
-of the system (iterative LQR). All guesses are improved at once, as the core steps many states per call. The return of
-a path is measured in the system itself, so it is a bound from below on the optimum. Many guesses that end at the same
-return make it likely that there is nothing better.
+The method is control-limited DDP (Tassa et al., 2014) for one action. It uses second derivatives of the rewards and
+first derivatives of the system (iterative LQR). All guesses are improved at once, as the core steps many states per
+call. The return of a path is measured in the system itself, so it is a lower bound on the optimum. Many guesses that
+end at the same return make it likely that there is nothing better.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from policyforest.environments.problems.systems import NativeSystem
 STEP = 1e-5
 """The step of the central differences"""
 SHARES = 0.5 ** np.arange(8)
-"""The parts of an improvement that are tried; the best one is taken"""
+"""The fractions of an improvement that are tried; the best one is taken"""
 LEAST_DAMPING, MOST_DAMPING = 1e-9, 1e6
 
 
 @dataclass(frozen=True)
 class Task:
-    """One action for `steps` steps from `start`; rewards exp(-sum_d (weights_d state_d²)) of the state after each."""
+    """One action for `steps` steps from `start`; the reward of a step is exp(-sum_d (weights_d state_d²)) of the state
+    after it."""
 
     system: NativeSystem
     start: Floats

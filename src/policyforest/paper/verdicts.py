@@ -1,10 +1,11 @@
 """A verdict for each claim of the paper, computed from the cells: confirmed, refuted or undecided.
 
-A claim that one method is better needs p < 0.05 in its direction at each place it is claimed for. The other direction
-at any place refutes it, and so does a place where both are shown to be equal: where the 95% interval of the difference
-lies within a margin. Means and ranks must point the same way. A claim that something does not hurt, or is comparable,
-needs an interval that excludes a loss beyond the margin. Where cells are missing or are too few, the verdict is
-"undecided", with the evidence so far.
+A claim that one method is better is confirmed if p < 0.05 in its direction at every place for which the paper makes it.
+The claim is refuted if p < 0.05 in the other direction at any place, or if the methods are shown to be equal at any
+place, that is, if the 95% interval of the difference lies within a margin. A difference counts only if the mean and the
+ranks point in the same direction. A claim that something does not hurt, or is comparable, needs an interval that
+excludes a loss beyond the margin. If cells are missing, or if there are too few of them, the verdict is "undecided",
+with the evidence so far.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ Ruling = Literal["confirmed", "refuted", "undecided"]
 
 @dataclass(frozen=True)
 class Finding:
-    """The finding of the cells about a claim."""
+    """What the cells show about a claim."""
 
     ruling: Ruling
     evidence: str
@@ -83,7 +84,7 @@ def judge(claim: Claim, cells: Cells) -> Verdict:
 
 
 def better(pairs: Sequence[tuple[str, Floats, Floats]], words: str) -> Finding:
-    """Whether the first of each pair is higher, at all places: the largest p-value counts."""
+    """Whether the first of each pair is higher at all places; the largest p-value counts."""
     told, largest_p, against = [], 0.0, []
     rulings: list[Ruling] = []
     for place, a, b in pairs:

@@ -46,9 +46,10 @@ class ActingPolicy(ABC):
     def predict(
         self, observation: Any, state: Any = None, episode_start: Any = None, deterministic: bool = True
     ) -> tuple[Any, Any]:
-        """Stable-Baselines3's signature: one observation or rows of them, in the spaces' own types.
+        """Returns actions for one observation or for rows of observations, with Stable-Baselines3's signature.
 
-        Accepts and refuses the same inputs as `act` and `act_batch`."""
+        Observations and actions have the types of their spaces. Accepts and refuses the same inputs as `act` and
+        `act_batch`."""
         array = real_array("observation", observation)
         shape = self.observation_space.shape
         if array.shape[-len(shape) :] != shape or array.ndim > len(shape) + 1:

@@ -15,7 +15,7 @@ CALLS = 200
 
 
 def action_time(policy: Any, states: Floats, seconds: float = 0.2) -> float:
-    """The median time of ``policy.act(state)`` in seconds, over blocks of calls that go round `states`."""
+    """The median time of ``policy.act(state)`` in seconds, over blocks of calls that cycle through `states`."""
     rows = [np.ascontiguousarray(row) for row in finite_array("states", states, 2)]
     round_trip = (rows * (CALLS // len(rows) + 1))[:CALLS]
     act, clock = policy.act, time.perf_counter

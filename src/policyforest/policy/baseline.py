@@ -28,7 +28,7 @@ class BaselinePolicy(ActingPolicy):
         law: Rows of states → rows of actions.
         observation_space: The space of the states.
         action_space: The box of the actions.
-        text: A description for people.
+        text: A description for users.
         formula: The text of the law if it is a formula; only a formula can be saved to a file.
         names: The names of the states and of the actions in the formula.
     """
@@ -78,8 +78,9 @@ def as_baseline(
     state_names: tuple[str, ...],
     action_names: tuple[str, ...],
 ) -> BaselinePolicy:
-    """A policy, a function of one state, or a law such as ``"u = -12*theta - 3*omega"``, with several actions separated
-    by semicolons."""
+    """The `BaselinePolicy` of a policy, of a function of one state, or of a law such as ``"u = -12*theta - 3*omega"``.
+
+    In a law, semicolons separate several actions."""
     if isinstance(baseline, BaselinePolicy):
         return baseline
     spaces = (observation_space, action_space)

@@ -20,8 +20,8 @@ class PolicyController:
 
     A measurement that is refused (NaN, another shape, a derived signal without a finite value) is an error. It breaks
     the history, because the rows before and after the gap are more than one control step apart; the history fills again
-    from the next step on. The action of the refused step is the idle one, as far as the actuators allow it:
-    `last_action` returns it, the exported C gives the same action, and it counts as the last command."""
+    from the next step on. The action of the refused step is the idle action, as far as the actuators allow it.
+    `last_action` returns this action, the exported C gives the same one, and it counts as the last command."""
 
     def __init__(self, policy: Any, signals: Signals, precision: type = np.float64) -> None:
         self.signals = signals
@@ -39,7 +39,7 @@ class PolicyController:
 
     @property
     def last_action(self) -> NDArray[Any]:
-        """The action of the last step; after an error the idle one, as far as the actuators allow it."""
+        """The action of the last step; after an error, the idle action, as far as the actuators allow it."""
         return self._buffer.last_action
 
     def step(self, observation: ArrayLike) -> NDArray[Any]:

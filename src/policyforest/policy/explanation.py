@@ -1,8 +1,8 @@
 """Why a policy acts as it does at one state, in words.
 
-Every tree makes a few comparisons and reaches a leaf. Together, the comparisons give a range for each state
-dimension, a cell. While the state stays in the cell, no tree changes its leaf, and the action is one linear function
-(or a constant).
+Every tree makes a few comparisons and reaches a leaf. Together, the comparisons give a range for each state dimension.
+These ranges form a cell. While the state stays in the cell, no tree changes its leaf, and the action is one linear
+function (or a constant).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A policy in single precision, which computes the same bits as the float unit of a microcontroller.
 
-Rounding keeps the meaning of every number. A threshold v becomes the largest float32 that is not above v: then
-`x <= v` decides the same for every float32 x. Leaves and turns of angles go to the nearest float32, and the action box
-is rounded inwards, so that no action leaves it.
+Rounding keeps the meaning of every number. A threshold v becomes the largest float32 that is not above v, so that for
+every float32 x, `x <= v` gives the same result. Leaves and turns of angles go to the nearest float32, and the action
+box is rounded inwards, so that no action leaves it.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Float32Policy(ActingPolicy):
 
 
 def float32_policy(policy: Policy) -> Float32Policy:
-    """The policy in single precision; a ValueError where a number is beyond float32."""
+    """The policy in single precision; raises a ValueError if a number is beyond float32."""
     lo, hi = inwards(bounds(policy.action_space))
     rounded = replace(
         policy,

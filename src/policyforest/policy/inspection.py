@@ -1,8 +1,9 @@
 """Exact answers about a policy over a whole box of states, which are possible because a policy consists of trees.
 
-A policy is a sum of trees, so over a box of states its least and largest action are found by branch and bound over the
-cells between thresholds (`core/src/best_action/branch_and_bound.cpp`), with no sampling: for constant leaves to the
-bit, for linear ones up to rounding. Clipping to the action box does not change the order of actions, so it comes last.
+A policy is a sum of trees, so branch and bound over the cells between thresholds
+(`core/src/best_action/branch_and_bound.cpp`) finds its least and largest action over a box of states, with no sampling.
+The result is exact to the bit for constant leaves, and up to rounding for linear leaves. Clipping to the action box
+does not change the order of actions, so it comes last.
 
 The largest change of an action along one dimension d is the maximum of F(x) - F(x') over states that differ in d alone.
 This difference is again a sum of trees, with one more input.
@@ -178,7 +179,9 @@ def _finite_side(policy: Policy, d: int, lo: float, hi: float) -> tuple[float, f
 
 
 def _steepest(forest: Forest, box: Floats, side: tuple[float, ...], d: int) -> tuple[float, Floats]:
-    """max F(x) - F(x'), x in the box and x' the same but for x'_d in `side`; returns x with x'_d behind it."""
+    """The maximum of F(x) - F(x'), where x is in the box, and x' equals x except for x'_d in `side`.
+
+    Returns the maximum, and x followed by x'_d."""
     plain, dims = forest.arrays, len(box)
     other = np.where(plain["feature"] == d, dims, plain["feature"])
     arrays = {
@@ -198,7 +201,7 @@ def _steepest(forest: Forest, box: Floats, side: tuple[float, ...], d: int) -> t
 
 
 def _largest(arrays: dict[str, Any], box: Floats) -> tuple[float, Floats]:
-    """max F over a box, and a point where it is."""
+    """The maximum of F over a box, and a point where it occurs."""
     found = _core.branch_and_bound(_within(arrays, box)._native, np.zeros((1, len(box))), [1] * len(box), 1)
     return float(found[0][0]), np.asarray(found[1][0])
 

@@ -14,7 +14,7 @@ The text of format versions 1 and 2:
 Next to the text is the SHA-256 of the content; files of older versions have none. The arrays of a forest are
 `forest0.feature`, `forest0.split`, … as in `Forest.arrays`. Before any tree of a loaded policy is walked, the policy
 passes the checks of a policy that is made in memory (children in range and acyclic, finite numbers, dimensions that
-agree), and some more that only a foreign file can fail.
+agree), and some further checks that only a foreign file can fail.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def save_policy(policy: Any, path: str | os.PathLike[str]) -> None:
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Reads a policy that `save` wrote; a damaged, foreign or hostile file is a ValueError that names the path."""
+    """Reads a policy that `save` wrote; a damaged, foreign or hostile file raises a ValueError that names the path."""
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"path: is '{path}', must be a file")

@@ -21,7 +21,7 @@ class PolicyInfo:
     """The learner's parameters"""
     n_samples: int = 0
     problem: str = ""
-    """The environment's id, where it is known"""
+    """The environment's id, if it is known"""
     software: str = ""
     created: str = ""
 

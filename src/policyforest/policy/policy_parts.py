@@ -110,5 +110,5 @@ def forest_arrays(name: str, forest: Forest) -> dict[str, Array]:
 
 
 def periodic_setting(periodic: Mapping[int, tuple[float, float]]) -> dict[str, list[str]]:
-    """Numbers as text, whose `repr` keeps every bit."""
+    """The setting of periodic dimensions; numbers are stored as text, because `repr` keeps every bit."""
     return {str(d): [repr(float(side)) for side in turn] for d, turn in periodic.items()}

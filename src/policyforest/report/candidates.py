@@ -15,7 +15,7 @@ CAPTION = (
     "with. This is only the estimate of the model: evaluate the policy on the system."
 )
 COMPARISON = ("winner", "candidates", "note")
-"""The settings that hold it"""
+"""The names of the settings that hold the comparison"""
 WORDS = {
     "improved": "improved in the learned model",
     "fpf-pwl": "Fitted Policy Forest",

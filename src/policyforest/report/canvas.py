@@ -44,7 +44,7 @@ RC_PARAMS = {
 
 
 def styled(draw: Callable[P, Figure]) -> Callable[P, Figure]:
-    """Draws in this module's style and leaves matplotlib's settings as they were."""
+    """Draws in this module's style, and leaves matplotlib's own settings unchanged."""
 
     @wraps(draw)
     def drawn(*args: P.args, **kwargs: P.kwargs) -> Figure:

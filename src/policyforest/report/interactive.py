@@ -47,7 +47,7 @@ UNKNOWN = Scene("", 1.0)
 
 
 def scene_of(problem: str) -> Scene:
-    """The scene of an environment's id in any version."""
+    """The scene of an environment, by its id in any version."""
     return SCENES.get(problem.rpartition("-v")[0], UNKNOWN)
 
 
@@ -119,12 +119,12 @@ def badge(word: str) -> str:
 
 
 def write_report(path: str | os.PathLike[str], title: str, blocks: Sequence[str]) -> None:
-    """The page with everything it needs inside; `blocks` are pieces of HTML."""
+    """Writes a page that contains everything it needs; `blocks` are pieces of HTML."""
     plotly = import_extra("plotly.offline", "report").get_plotlyjs()
     assets = files("policyforest.report") / "assets"
     script = (assets / "report.js").read_text(encoding="utf-8")
     style = CSS + (assets / "report.css").read_text(encoding="utf-8")
-    # The icon is an empty one: a browser would ask the network for it.
+    # The icon is empty; without it, a browser would request one from the network.
     head = (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">'

@@ -1,4 +1,4 @@
-"""The actions and the knowledge of a policy on a grid: plain data that pages draw and that studies keep.
+"""The actions, values and knownness of a policy on a grid, as plain data that pages draw and that studies store.
 
 The action and V(s) = max_a Q(s, a) are computed over two state dimensions. Q and knownness also depend on the action:
 they are computed at several values of the first action dimension, for a slider, with other action dimensions in the

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["episode_figure", "learning_figure", "png_bytes", "policy_figure", "returns_figure", "save_png"]
 
 ACTION_COLORS, VALUE_COLORS = "RdBu_r", "viridis"
-# An arg max costs some 20 µs per state, and the action of a policy forest less than one.
+# An arg max takes about 20 µs per state, and the action of a policy forest takes less than one µs.
 SLOW_RESOLUTION, FAST_RESOLUTION = 120, 300
 
 

@@ -6,11 +6,11 @@
 | `config_keys` | what its keys may hold, and pydantic's errors as messages of this library |
 | `config_checks`, `config_topics` | keys that depend on others |
 | `transport` | the small interface to a robot |
-| `rospy_transport`, `rclpy_transport`, `dds_transport` | ROS 1, ROS 2 and its wire |
+| `rospy_transport`, `rclpy_transport`, `dds_transport` | ROS 1, ROS 2, and DDS, the network protocol under ROS 2 |
 | `message_fields`, `message_codec` | numbers of any message by their path; conversion of messages to values |
 | `state_reader`, `commands` | from messages to a state, from an action to messages |
 | `control` | from a state to an action, or to the safe one and a reason |
-| `network_watch` | warnings about ends that are not connected, and about two nodes that send commands |
+| `network_watch` | warnings about publishers and subscribers that are not connected, and about two commanding nodes |
 | `node`, `robot_exploration` | a policy that runs, an agent that learns |
 | `recording`, `recorded_messages` | every decision in a bag or MCAP file, and back to Transitions |
 | `simulator` | the swing-up as a robot in a separate process |

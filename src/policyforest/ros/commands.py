@@ -1,4 +1,4 @@
-"""From an action to the messages that a robot takes: those dimensions that share a topic make one message.
+"""From an action to the messages that a robot takes: dimensions that share a topic form one message.
 
 | type | content |
 |---|---|
@@ -51,7 +51,7 @@ class CommandTopic:
         return Content(self.type, fields)
 
     def _trajectory(self, values: list[tuple[ActionDimension, float]]) -> Content:
-        # The stamp stays zero, which means "from now on": clocks that differ then do no harm.
+        # The stamp stays zero, which means "from now on", so that different clocks do no harm.
         joints = list(dict.fromkeys(str(dimension.joint) for dimension, _ in values))
         point: dict[str, Any] = {"time_from_start": MessageTime(values[0][0].duration)}
         for field in dict.fromkeys(dimension.field or "positions" for dimension, _ in values):

@@ -47,8 +47,8 @@ FORBID_OTHERS = {"extra": "forbid"}
 
 @dataclass(frozen=True)
 class StateDimension:
-    """One dimension of the state: ``scale * raw + offset``, wrapped into [low, high) where it is an angle. The raw
-    number is a field of a joint, or any number of a message by its path."""
+    """One dimension of the state: ``scale * raw + offset``, wrapped into [low, high) if it is an angle. The raw number
+    is a field of a joint, or any number of a message by its path."""
 
     __pydantic_config__ = FORBID_OTHERS
     name: Annotated[str, keys.text(NAME)]
@@ -65,7 +65,7 @@ class StateDimension:
     low: Finite = -math.inf
     high: Annotated[Finite, pydantic.WrapValidator(check.state_limits), ALSO_DEFAULT] = math.inf
     topic: Annotated[str | None, keys.text(TOPIC)] = None
-    """The topic of this dimension; None: that of the joints"""
+    """The topic of this dimension; None means the topic of the joints"""
     type: Annotated[str | None, keys.text(TYPE), pydantic.AfterValidator(check.state_type), ALSO_DEFAULT] = None
 
     @property
@@ -81,7 +81,7 @@ class StateDimension:
 
 @dataclass(frozen=True)
 class ActionDimension:
-    """One dimension of the action. Those of one topic are published in one message."""
+    """One dimension of the action; dimensions with the same topic are published in one message."""
 
     __pydantic_config__ = FORBID_OTHERS
     name: Annotated[str, keys.text(NAME)]
@@ -111,8 +111,10 @@ class QosSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class EpisodeSettings:
-    """How to learn on the robot. Formulas know the state before a step by its names, the state after it with ``next_``
-    before them, and the action."""
+    """How to learn on the robot.
+
+    Formulas can use the state before a step by its names, the state after the step by these names with the prefix
+    ``next_``, and the action."""
 
     __pydantic_config__ = FORBID_OTHERS
     steps: Annotated[int, keys.integer(least=1)] = 100
@@ -167,8 +169,9 @@ class RobotConfig(RobotSettings):
 
     @property
     def sources(self) -> dict[str, MessageKind]:
-        """The topics of the state and their kinds, in the order of the file. An action follows each message of the
-        first."""
+        """The topics of the state and their kinds, in the order of the file.
+
+        If there is one action for each state, an action follows each message of the first topic."""
         return {self.topic_of(d): "joints" if d.type is None else _kind(d.type) for d in self.state}
 
     def topic_of(self, dimension: StateDimension) -> str:
@@ -190,7 +193,7 @@ class RobotConfig(RobotSettings):
 
     @property
     def state_limits(self) -> list[list[float]]:
-        """The states that are not terminal; an angle has its turn."""
+        """Rows (low, high) of the states that are not terminal; for an angle, the limits of its turn."""
         return [[*d.wrap] if d.wrap is not None else [d.low, d.high] for d in self.state]
 
     @property
@@ -223,7 +226,7 @@ def load_config(path: str | os.PathLike[str]) -> RobotConfig:
         content = tomllib.loads(file.read_text(encoding="utf-8"))
     except (FileNotFoundError, IsADirectoryError):
         raise FileNotFoundError(f"config: is '{file}', must be a file") from None
-    except (ValueError, RecursionError) as error:  # no TOML, no UTF-8, numbers of 5,000 digits, brackets in brackets
+    except (ValueError, RecursionError) as error:  # not TOML or UTF-8, numbers of 5,000 digits, deeply nested brackets
         raise ValueError(f"{file}: is not TOML ({error})") from error
     return parse_config(content, str(file))
 

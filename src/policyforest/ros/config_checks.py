@@ -1,7 +1,7 @@
 """Checks of robot.toml that types cannot express: values that depend on another key, and formulas.
 
-They are pydantic's validators. Each sees the keys before its own in `info.data`, where those that are wrong themselves
-are missing, so a check on them is skipped.
+The checks are validators of pydantic. Each validator finds the keys before its own in `info.data`. Keys that are
+themselves wrong are missing there, and checks that need them are skipped.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ HALF_TURN = (-math.pi, math.pi)
 
 
 def rate_or_state(value: Any) -> Any:
-    """The rate "state" is None: an action for each state."""
+    """The rate; None for "state", which means one action for each state."""
     return None if isinstance(value, str) and value == "state" else value
 
 
 def turn(value: Any) -> Any:
-    """``true`` is a turn about 0, and ``false`` is none."""
+    """The range of an angle: ``true`` is one turn about 0, and ``false`` is no range."""
     return HALF_TURN if value is True else None if value is False else value
 
 
@@ -64,7 +64,7 @@ def state_limits(value: Any, check: Callable[[Any], float], info: ValidationInfo
 
 
 def action_limits(high: float, info: ValidationInfo) -> float:
-    """The high end of an action, with the safe one inside."""
+    """The high end of an action; the safe action must lie within the limits."""
     low, safe = info.data.get("low"), info.data.get("safe")
     _require_below(low, high)
     if low is not None and safe is not None and not low <= safe <= high:
@@ -130,7 +130,7 @@ def formula(value: Any, info: ValidationInfo) -> Formula:
 
 
 def one_reset(topic: str | None, info: ValidationInfo) -> str | None:
-    """A robot is brought back by a service or by a topic."""
+    """The reset topic; a robot is brought back either by a service or by a topic."""
     service = info.data.get("reset_service")
     if "reset_service" in info.data and (service is None) == (topic is None):
         raise WrongKeyError(f"is {(service, topic)!r}, must be exactly one of the two", "reset_service, reset_topic")
@@ -138,7 +138,7 @@ def one_reset(topic: str | None, info: ValidationInfo) -> str | None:
 
 
 def values_of_topic(value: Any, info: ValidationInfo) -> Any:
-    """A service takes no values."""
+    """The values of a reset topic; a reset service takes no values."""
     if info.data.get("reset_service") is not None:
         raise WrongKeyError(f"is {value!r}, must be left out with reset_service: it takes none")
     return value

@@ -1,8 +1,8 @@
 """Checks of robot.toml over several tables: names, topics that would carry two kinds of messages, fields of messages,
 transports.
 
-They look at the tables as they were read, so that their problems are listed together with those of pydantic. Entries
-that are wrong by themselves are skipped.
+The checks use the tables as they are in the file, so that their problems are listed together with those of pydantic.
+Entries that are themselves wrong are skipped.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ Tables = Mapping[str, Any]
 
 
 def texts(tables: Tables, table: str, key: str, pattern: str) -> dict[str, str]:
-    """The texts under a key of a table by their place, ``{"state[0].name": "theta"}``, without those that are wrong by
-    themselves."""
+    """The texts under a key of a table by their place, such as ``{"state[0].name": "theta"}``; texts that are
+    themselves wrong are left out."""
     found = {f"{place}.{key}": entry.get(key) for place, entry in _entries(tables, table).items()}
     return {place: text for place, text in found.items() if isinstance(text, str) and re.fullmatch(pattern, text)}
 
@@ -103,7 +103,7 @@ def wrong_with_transport(tables: Tables) -> Iterator[str]:
 
 
 def _entries(tables: Tables, table: str) -> dict[str, Mapping[str, Any]]:
-    """The tables of a name by their place, "state[0]" or "robot"."""
+    """The entries of a table by their place, such as "state[0]" or "robot"."""
     given = tables.get(table)
     places = {f"{table}[{i}]": entry for i, entry in enumerate(given)} if isinstance(given, list) else {table: given}
     return {place: entry for place, entry in places.items() if isinstance(entry, Mapping)}
@@ -122,7 +122,8 @@ def _content(tables: Tables, table: str, key: str, topic: str) -> str:
 
 
 def _uneven_trajectories(tables: Tables) -> Iterator[str]:
-    """A point has a number for each joint in each of its fields."""
+    """Trajectories whose fields have different joints: a point must have a number for each joint in each of its
+    fields."""
     joints: dict[Any, dict[Any, set[Any]]] = {}
     for entry in _entries(tables, "action").values():
         if isinstance(entry.get("type"), str) and full_type(entry["type"]) == TRAJECTORY:

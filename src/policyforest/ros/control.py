@@ -1,7 +1,7 @@
-"""From the newest message to an action: the policy's, or the safe one and the reason for it.
+"""From the newest message to an action: the action of the policy, or the safe action and the reason for it.
 
-Everything that a robot does is decided here, independently of ROS: the input is messages and times, the output
-decisions.
+Everything that a robot does is decided here, independently of ROS: the input consists of messages and times, and the
+output of decisions.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class HistoryPolicy:
         self._filled = 0
 
     def __call__(self, measured: Floats) -> Floats:
-        """The action for a measurement; a FaultError while the history fills."""
+        """The action for a measurement; raises a FaultError while the history fills."""
         state = self._buffer.measure(measured)
         if state is None:
             self._buffer.act(self._safe)
@@ -74,7 +74,7 @@ class Controller:
         act: The policy's function from a state to an action.
         warn: Called with a line when a fault begins, changes its kind or ends.
         clock: The monotonic clock by which ages are measured.
-        wall: The clock of the robot's stamps; it may jump in a simulation.
+        wall: The clock with which the robot's stamps are compared; it may jump in a simulation.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class Controller:
         return self._newest.age()
 
     def decide(self, connected: bool = True) -> Decision:
-        """Decides on the present action."""
+        """Decides which action to take now."""
         now, sample, others = self._clock(), self._newest.first, self._newest.others
         try:
             if not connected:

@@ -21,7 +21,7 @@ from xml.sax.saxutils import quoteattr
 HIGHEST_DOMAIN = 232
 """Higher domains would need ports that do not exist"""
 MOST_PROCESSES = 32
-"""The number of processes on one host, as in ROS 2's own middleware"""
+"""The largest number of processes on one host, as in ROS 2's own middleware"""
 RANGES = ("SUBNET", "LOCALHOST", "OFF", "SYSTEM_DEFAULT")
 PEER = r"[\w.:%/-]{1,255}"
 _domains: dict[int, Any] = {}

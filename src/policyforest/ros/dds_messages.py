@@ -36,12 +36,12 @@ def empty_message(type_name: str) -> Any:
 
 @cache
 def user_data(type_name: str) -> bytes:
-    """The information about its type that an end of a topic announces, which peers of ROS 2 read."""
+    """The information about its type that a publisher or a subscriber announces, and that ROS 2 nodes read."""
     return f"typehash={known_types().hash_rihs01(type_name)};".encode()
 
 
 def type_name_of(wire: str) -> str:
-    """std_msgs/msg/Float64 from std_msgs::msg::dds_::Float64_, and an empty text from a name that is not one of ROS
+    """std_msgs/msg/Float64 from std_msgs::msg::dds_::Float64_, and an empty text for a name that is not a type of ROS
     2."""
     parts = wire.split("::")
     return f"{parts[0]}/msg/{parts[3].removesuffix('_')}" if len(parts) == 4 and parts[2] == "dds_" else ""

@@ -1,8 +1,10 @@
-"""DDS, the wire of ROS 2, by `cyclonedds`: for machines without ROS that communicate with robots with ROS 2.
+"""DDS, the network protocol under ROS 2, through `cyclonedds`.
+
+It is for machines without ROS that communicate with robots with ROS 2.
 
 Topics and types carry the names that ROS 2 gives them on the wire: ``/a/b`` is ``rt/a/b``, std_msgs/Float64 is
-``std_msgs::msg::dds_::Float64_``. There are no services, because the middlewares of ROS 2 implement them differently:
-use a reset topic. Nor is there a node that ``ros2 node list`` would show.
+``std_msgs::msg::dds_::Float64_``. There are no services, because the middlewares of ROS 2 implement them differently;
+use a reset topic instead. ``ros2 node list`` does not show this process.
 
 The environment variables of ROS 2 determine which nodes are found (`dds_discovery`).
 """
@@ -28,7 +30,7 @@ NO_SERVICES = "DDS has no services, use a reset_topic"
 
 
 class DdsTransport:
-    """Topics of ROS 2. Reads whatever is offered, and publishes reliably, unless `qos` says otherwise."""
+    """Topics of ROS 2: reads whatever is offered, and publishes reliably, unless `qos` specifies something else."""
 
     def __init__(
         self, domain: int | None = None, *, node: str = "policyforest", qos: Mapping[str, Qos] | None = None
@@ -74,7 +76,7 @@ class DdsTransport:
         raise ValueError(f"service {service}: {NO_SERVICES}")
 
     def connected(self) -> bool:
-        """There is no master that could be lost."""
+        """Always true, because there is no master that could be lost."""
         return True
 
     def now(self) -> float:
@@ -124,7 +126,7 @@ class DdsTransport:
 
 
 class _KnownEnds:
-    """The publishers and subscribers, from the built-in topics of DDS."""
+    """The publishers and subscribers that the built-in topics of DDS list."""
 
     def __init__(self, dds: dict[str, Any], participant: Any) -> None:
         builtin, self._policy = dds["builtin"], dds["qos"].Policy

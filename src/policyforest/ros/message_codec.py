@@ -1,6 +1,6 @@
 """Converts messages of a transport to and from the values of its kinds, for ROS 1, ROS 2 and DDS.
 
-All three have messages as objects whose fields are attributes of the same names; only the fields of times have
+In all three, a message is an object whose fields are attributes with the same names; only the fields of times have
 different names.
 """
 

@@ -88,8 +88,8 @@ class FieldPath:
         return None
 
     def missing_in(self, empty: Any) -> str | None:
-        """The reason why no message like this empty one has the number; None if it may have it, as in an array that is
-        filled later."""
+        """The reason why no message like this empty one has the number; None if a message may have it, for example in
+        an array that is filled later."""
         value = empty
         for name, index in self._steps:
             if name in ANGLES and hasattr(value, "w"):
@@ -106,8 +106,9 @@ class FieldPath:
         return None if isinstance(value, SupportsFloat) else f"{self.text!r} is not a number"
 
     def problem(self, type_name: str, types: Mapping[str, Any], *, written: bool = False) -> str | None:
-        """The problem of the path in a type; None if there is none, or the type is not known. `written`: whether an
-        action is written there, which an integer and an entry of an array cannot hold."""
+        """The problem of the path in a type; None if there is none, or if the type is not known.
+
+        `written` means that an action is written to the path, which an integer and an entry of an array cannot hold."""
         if type_name not in types:
             return None
         at: Any = (NAME, type_name)
@@ -136,7 +137,7 @@ class FieldPath:
 
 
 def angle_of(quaternion: Any, name: str) -> float:
-    """Roll, pitch or yaw (about x, y and z, in that order); a FieldError where the four numbers are no rotation."""
+    """Roll, pitch or yaw (about x, y and z, in that order); a FieldError if the four numbers are not a rotation."""
     x, y, z, w = (float(getattr(quaternion, side)) for side in "xyzw")
     if not abs(x * x + y * y + z * z + w * w - 1.0) < NOT_UNIT:
         raise FieldError(f"{name} is missing, ({x}, {y}, {z}, {w}) is not a unit quaternion")
@@ -154,7 +155,7 @@ def nested(path: str, value: Any) -> dict[str, Any]:
 
 
 def merged(one: dict[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """Both contents in one, fields of fields included."""
+    """One content with the fields of both, including nested fields."""
     for name, value in other.items():
         both = isinstance(value, Mapping) and isinstance(one.get(name), dict)
         one[name] = merged(one[name], value) if both else value
@@ -189,7 +190,7 @@ def set_time(target: Any, seconds: float) -> None:
 
 
 def time_of(stamp: Any) -> float:
-    """MessageTime of a time of ROS 1 or ROS 2."""
+    """A time of ROS 1 or ROS 2 as a `MessageTime`."""
     if hasattr(stamp, "nsecs"):
         return float(stamp.secs + 1e-9 * stamp.nsecs)
     return float(stamp.sec + 1e-9 * stamp.nanosec)

@@ -1,8 +1,9 @@
-"""Problems of a network that messages do not show: commands without a subscriber, two commanding nodes, ends that do
-not fit.
+"""Problems of a network that messages do not show: commands without a subscriber, two commanding nodes, and publishers
+and subscribers that do not fit.
 
-In ROS 2 two ends whose quality of service does not fit are silently not connected. The rules of DDS: what a reader asks
-for must not be more than what the writer offers, reliable above best effort and transient local above volatile.
+In ROS 2, a publisher and a subscriber whose quality of service does not fit are not connected, and there is no error.
+By the rules of DDS, a reader must not request more than the writer offers. Reliable is more than best effort, and
+transient local is more than volatile.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from policyforest.ros.message_fields import full_type, type_of
 from policyforest.ros.transport import TopicEnd, TopicEnds, Transport
 
 GRACE = 2.0
-"""Seconds in which ends find one another; until then, nothing counts as missing"""
+"""Seconds for publishers and subscribers to find one another; until then, nothing counts as missing"""
 BEAT = 1.0
 """Seconds between two checks"""
 

@@ -16,7 +16,7 @@ class NewestSamples:
 
     Args:
         clock: The monotonic clock by which ages are measured.
-        wall: The clock of the robot's stamps; it may jump in a simulation.
+        wall: The clock with which the robot's stamps are compared; it may jump in a simulation.
     """
 
     def __init__(self, config: RobotConfig, *, clock: Callable[[], float], wall: Callable[[], float]) -> None:
@@ -51,12 +51,14 @@ class NewestSamples:
         self.accept_jump()
 
     def accept_jump(self) -> None:
-        """Accepts a jump of the stamps so far: a reset may set the time back."""
+        """Accepts that the stamps have jumped back, because a reset may set the time back."""
         self._jumped = ""
 
     def age(self) -> float:
-        """Seconds since the oldest of the newest messages; by stamp, since it was written, and never less than since it
-        arrived. A type without a stamp counts by its arrival."""
+        """The age in seconds of the oldest among the newest messages of all topics.
+
+        An age counts from the arrival. With ages by stamp, it counts from the stamp, if this gives a higher age; a
+        message type without a stamp always counts from its arrival."""
         if len(self.by_topic) < len(self._topics):
             return math.inf
         ages = [self._clock() - sample.arrived for sample in self.by_topic.values()]
@@ -66,7 +68,7 @@ class NewestSamples:
         return max(ages)
 
     def require_all(self) -> None:
-        """A FaultError if a topic has no message yet, and once after the stamps have jumped back."""
+        """Raises a FaultError if a topic has no message yet, and once after the stamps have jumped back."""
         missing = [topic for topic in self._topics if topic not in self.by_topic]
         if missing:
             which = "" if len(self._topics) == 1 else f" on {', '.join(missing)}"
@@ -77,7 +79,7 @@ class NewestSamples:
             raise FaultError(f"time: {jumped}")
 
     def require_fresh(self) -> None:
-        """A FaultError if a message is too old, or its age cannot be determined."""
+        """Raises a FaultError if a message is too old, or if its age cannot be determined."""
         age, most = self.age(), self._max_age
         if not age <= most:
             raise FaultError(f"old: the state is {age:.3f} s old, at most {most:g} s are allowed")

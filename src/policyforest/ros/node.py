@@ -20,10 +20,10 @@ from policyforest.ros.network_watch import NetworkWatch
 from policyforest.ros.state_reader import require_fields
 from policyforest.ros.transport import Sample, Transport
 
-# Without states nothing else wakes the node: it checks this many times within the largest age of a state.
+# Without states, nothing else wakes the node. It checks this many times within the largest age of a state.
 LOOKS = 4
-# Seconds for which Python leaves one thread alone while others wait. With the default of 5 ms, the thread of the
-# recording would delay for that long the one that has just received a state.
+# Seconds for which Python lets one thread run while others wait. With the default of 5 ms, the recording thread would
+# delay the thread that has just received a state for that long.
 TURN = 1e-4
 
 
@@ -109,7 +109,9 @@ class Node:
         return self.report
 
     def stop(self) -> None:
-        """Ends `run`, from any other thread; a signal handler may have interrupted `run` with the lock held."""
+        """Ends `run`, from any thread.
+
+        It takes no lock, because a signal handler may have interrupted `run` while `run` held the lock."""
         self._stopped.set()
 
     def _on_sample(self, topic: str, sample: Sample) -> None:

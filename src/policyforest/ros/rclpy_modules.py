@@ -15,9 +15,9 @@ from policyforest.ros.message_fields import full_type
 
 INSTALLATIONS = Path("/opt/ros")
 EXTENSION = "_rclpy_pybind11.cpython-"
-"""How the name of rclpy's compiled part begins; the version of Python follows, 312"""
+"""The beginning of the name of rclpy's compiled part; the version of Python follows, such as 312"""
 OLDEST_PYTHON = 11
-"""The second number of the oldest version of Python that this package runs on; binaries of ROS 2 Humble are for 3.10"""
+"""The minor version of the oldest Python that this package runs on; binaries of ROS 2 Humble are for 3.10"""
 
 
 def rclpy_modules() -> SimpleNamespace:

@@ -1,8 +1,8 @@
 """ROS 2, by the `rclpy` of a sourced installation (Humble, Jazzy or later).
 
 Each transport has a context of its own and a thread that runs its callbacks; signals stay with the program. The node's
-clock follows simulated time where the parameter ``use_sim_time`` says so. Names can be remapped and put into a
-namespace by ``--ros-args``.
+clock follows simulated time if the parameter ``use_sim_time`` is true. Names can be remapped and put into a namespace
+by ``--ros-args``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ WAKE = 0.2
 POLL = 0.01
 SERVICES = ("std_srvs/srv/Trigger", "std_srvs/srv/Empty")
 NO_NODE = ("", "_NODE_NAME_UNKNOWN_", "_CREATED_BY_BARE_DDS_APP_")
-"""The name that rclpy gives to the node of an end without a node"""
+"""The name that rclpy reports as the node of a publisher or a subscriber without a node"""
 
 
 class RclpyTransport:
@@ -105,7 +105,7 @@ class RclpyTransport:
             raise ConnectionError(f"service {service}: refused the request ({answer.message})")
 
     def connected(self) -> bool:
-        """There is no master that could be lost."""
+        """Whether the context of rclpy is valid; there is no master that could be lost."""
         return bool(self._context.ok())
 
     def now(self) -> float:
@@ -150,7 +150,7 @@ class RclpyTransport:
             callback(active)
 
     def _client(self, service: str, end: float) -> Any:
-        """A client of a service once it is there, of whichever of the two types it has."""
+        """Waits for a service, and returns a client of the type that the service has, one of two."""
         name = self.node.resolve_service_name(service)
         types: list[str] = []
         while time.monotonic() < end:
@@ -194,7 +194,7 @@ class RclpyTransport:
 
 
 def read_parameters(names: Sequence[str], arguments: Sequence[str]) -> dict[str, str]:
-    """Parameters that a node would have by its ``--ros-args``; empty where none is given."""
+    """Parameters that a node would have by its ``--ros-args``; empty if none is given."""
     transport = RclpyTransport("policyforest", arguments=arguments)
     try:
         return {name: transport.parameter(name, "") for name in names}

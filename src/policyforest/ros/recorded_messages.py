@@ -47,13 +47,13 @@ def _joints(store: Any, sample: JointSample) -> Any:
 
 
 def _content(store: Any, content: Content) -> Any:
-    """Lists of numbers become arrays, which rosbags needs, by a copy of what was filled in."""
+    """The message of a `Content`; its lists of numbers become arrays, which rosbags needs."""
     message = fill(_empty(store, (NAME, content.type)), content.fields, lambda name: _empty(store, (NAME, name)))
     return _copied(store, (NAME, content.type), message)
 
 
 def _empty(store: Any, kind: Any) -> Any:
-    """Zeros and empty lists."""
+    """A value of a kind of field that consists of zeros and empty lists."""
     if kind[0] == NAME:
         fields = store.fielddefs[kind[1]][1]
         return store.types[kind[1]](**{name: _empty(store, field) for name, field in fields})

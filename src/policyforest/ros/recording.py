@@ -15,9 +15,9 @@ state that it led to, so that they lie within the step for any reader of logs.
 | ``/policyforest/fault`` | std_msgs/String | why the action is the safe one |
 | ``/policyforest/problem`` | std_msgs/String | once: names, limits and angles, as JSON |
 
-A separate thread writes, so that the robot never waits for the disk. Until it is closed, the name of the file ends in
-``.active``. No error here stops a robot: a step whose reward is not a number is not a sample, a message that the format
-cannot hold is left out, and a full disk ends the recording; each of these is reported once.
+A separate thread writes, so that the robot never waits for the disk. Until the recording is closed, the name of its
+file ends in ``.active``. No error here stops a robot: a step whose reward is not a number is not a sample, a message
+that the format cannot hold is left out, and a full disk ends the recording; each of these is reported once.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Recording:
         self._thread.start()
 
     def decision(self, decision: Decision) -> None:
-        """Keeps a decision; returns at once."""
+        """Records a decision; returns at once."""
         messages: list[Message] = []
         if decision.sample is not None:
             messages.append((self._first, decision.sample))
@@ -173,7 +173,7 @@ def problem_settings(config: RobotConfig) -> dict[str, Any]:
 
 
 class _BagFile:
-    """Messages by topic, in one of the two formats."""
+    """A file of messages by topic, in one of the two formats."""
 
     def __init__(self, path: Path, config: RobotConfig, tell: Callable[[str, str], None]) -> None:
         if path.suffix not in SUFFIXES:

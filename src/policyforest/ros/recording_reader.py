@@ -78,7 +78,7 @@ def _transitions(problem: dict[str, Any], moments: list[dict[str, Any]], reward:
 
 
 def _moments(file: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The problem, and for each time stamp with a state what was recorded at it."""
+    """The problem, and the records of each time stamp that has a state."""
     highlevel = import_extra("rosbags.highlevel", "ros")
     if not file.is_file():
         raise FileNotFoundError(f"{file}: does not exist")
@@ -95,7 +95,7 @@ def _moments(file: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
                 else:
                     moment = stamp + LEAD if name in ("reward", "terminal") else stamp
                     moments.setdefault(moment, {})[name] = value
-    except Exception as error:  # rosbags raises a dozen kinds for a damaged file
+    except Exception as error:  # rosbags raises a dozen kinds of errors for a damaged file
         raise ValueError(f"{file}: cannot be read as a bag or MCAP file ({error})") from error
     if not isinstance(problem, dict) or problem.get("format") != RECORDING_FORMAT or problem.get("version") != 1:
         raise ValueError(f"{file}: is not a recording of policyforest ({TOPIC_PREFIX}/problem is missing or foreign)")

@@ -16,8 +16,8 @@ from policyforest.ros.robot_exploration import require_episodes, robot_problem
 def robot_agent(name: str, config: RobotConfig, run_dir: Path, seed: int, n_jobs: int) -> ExploringAgent:
     """The agent of a run directory, which must be of the same robot and settings; a new one if there is none.
 
-    The agent "plan" knows reward and ends by the formulas of the configuration, and its optimism needs no largest
-    reward. Runs of it that were begun without the formulas are resumed without them."""
+    The agent "plan" takes the reward and the ends of episodes from the formulas of the configuration, and its optimism
+    needs no largest reward. A run of this agent that was begun without the formulas is resumed without them."""
     episode, problem = require_episodes(config), robot_problem(config)
     settings: dict[str, Any] = {
         "discount": episode.discount,

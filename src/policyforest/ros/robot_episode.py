@@ -24,8 +24,8 @@ class RobotLostError(ConnectionError):
 class Robot:
     """The robot of a configuration, one control step at a time.
 
-    If it acts on each state, or in lock-step, a step ends with the first state after its action. At a fixed rate, it
-    ends one period after the action, with the newest state."""
+    If there is one action for each state, or in lock-step, a step ends with the first state after its action. At a
+    fixed rate, a step ends one period after its action, with the newest state."""
 
     def __init__(self, config: RobotConfig, episode: EpisodeSettings, transport: Transport) -> None:
         require_fields(config, transport)
@@ -66,7 +66,7 @@ class Robot:
         self._active.wait()
 
     def bring_back(self) -> Floats:
-        """Asks for a reset, and returns the first state after it has settled."""
+        """Asks for a reset, and returns the first state after the robot has settled."""
         before = self._count
         if self._episode.reset_service is not None:
             self._transport.call(self._episode.reset_service, self._episode.reset_timeout)
@@ -82,7 +82,9 @@ class Robot:
         return self.state()
 
     def state(self) -> Floats:
-        """The newest state; RobotLostError if it is too old or broken, or if time has jumped back within an episode."""
+        """The newest state.
+
+        Raises a RobotLostError if the state is too old or broken, or if time has jumped back within an episode."""
         if not self._transport.connected():
             raise RobotLostError("robot: the master does not answer")
         try:
@@ -112,7 +114,7 @@ class Robot:
         self._due = time.monotonic()
 
     def send(self, action: Floats, stamp: float | None = None) -> bool:
-        """Publishes an action, unless this is a lifecycle node that is not active; returns whether it was."""
+        """Publishes an action, unless this is a lifecycle node that is not active; returns whether it was published."""
         with self._sending:
             if self._active.is_set():
                 self._commands.send(action, stamp)

@@ -33,7 +33,7 @@ def robot_problem(config: RobotConfig) -> Problem:
 
 
 def require_episodes(config: RobotConfig) -> EpisodeSettings:
-    """The settings for learning; a ValueError where the configuration has none."""
+    """The settings for learning; raises a ValueError if the configuration has none."""
     if config.episode is None:
         raise ValueError("[episode]: is missing in the configuration, learning needs its reward and its reset")
     return config.episode
@@ -43,7 +43,8 @@ class RobotExploration:
     """Drives an agent through a robot's topics.
 
     Args:
-        patience: Consecutive attempts to repeat an episode after the robot was lost, before the run gives up.
+        patience: The number of consecutive attempts to repeat an episode after the robot was lost, before the run gives
+            up.
     """
 
     def __init__(

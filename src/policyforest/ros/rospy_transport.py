@@ -162,7 +162,7 @@ class _Node:
             if pid is not None and (pid != self._pid or not self.connected):
                 try:
                     self._announce()
-                except Exception:  # it has gone again: try once more at the next beat
+                except Exception:  # the master has gone again; the next check tries once more
                     pid = None
             self._pid, self.connected = pid or self._pid, pid is not None
 

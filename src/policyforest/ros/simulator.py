@@ -1,8 +1,8 @@
 """The swing-up as a robot: a separate process that publishes its joint and takes torques over the same topics.
 
-For tests, for the tutorial, and to try a configuration before using it on the real robot. In real time it publishes at
-a fixed rate and holds the last torque; in lock-step it stands still until a torque arrives, moves on by a step, and
-publishes.
+The simulator is used in the tests, in the tutorial, and to try a configuration before using it on the real robot. In
+real time, it publishes at a fixed rate and holds the last torque. In lock-step, it waits until a torque arrives,
+simulates one step, and publishes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ class Topics:
 
 
 class SimulatedPendulum:
-    """The rod of ``policyforest/SwingUp-v0`` behind a transport; its joint is called ``pivot``, 0 is upright."""
+    """The rod of ``policyforest/SwingUp-v0`` behind a transport; its joint is called ``pivot``, and an angle of 0 is
+    upright."""
 
     def __init__(self, transport: Transport, topics: Topics | None = None, *, services: bool = True) -> None:
         topics = topics or Topics()
@@ -54,8 +55,10 @@ class SimulatedPendulum:
         return self._time
 
     def run(self, rate: float, stop: threading.Event) -> int:
-        """Publishes `rate` times a second in real time; a control step takes 0.1 s of the robot's time at 10 Hz, and
-        one period at other rates. Returns the number of states."""
+        """Publishes `rate` times per second, and returns the number of published states.
+
+        Each state is one control step later than the last one, 0.1 s of the robot's time. The robot's time therefore
+        runs at the speed of real time at 10 Hz; at other rates, a control step takes one period."""
         due, n = time.monotonic(), 0
         while not stop.wait(max(0.0, due - time.monotonic())):
             with self._lock:

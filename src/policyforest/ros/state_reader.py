@@ -31,7 +31,7 @@ def require_fields(config: RobotConfig, transport: Transport) -> None:
 class StateReader:
     """Reads each dimension from its message: joints by their names, in whatever order they come, other numbers by path.
 
-    An array must keep the length that it had first: another length means another layout."""
+    An array must keep the length that it had first, because another length means another layout."""
 
     def __init__(self, config: RobotConfig) -> None:
         self._dimensions = [(d, config.topic_of(d), FieldPath(d.field)) for d in config.state]
@@ -42,7 +42,7 @@ class StateReader:
         self._lengths.clear()
 
     def __call__(self, newest: Mapping[str, Sample]) -> Floats:
-        """The state; a FaultError if a joint or a field is missing or a number is not finite."""
+        """The state; raises a FaultError if a joint or a field is missing, or if a number is not finite."""
         state = np.empty(len(self._dimensions))
         for i, (dimension, topic, path) in enumerate(self._dimensions):
             sample = newest[topic]

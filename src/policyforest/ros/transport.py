@@ -1,6 +1,7 @@
 """The interface to a robot's network for the rest of this package: topics that carry messages, and a few calls.
 
-ROS 1, ROS 2 and DDS (the wire of ROS 2) implement it; a test can too, in a dozen lines.
+ROS 1, ROS 2 and DDS (the network protocol under ROS 2) implement this interface. A test can implement it in a dozen
+lines.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ TransportName = Literal["ros1", "dds", "ros2"]
 Reliability = Literal["reliable", "best_effort"]
 Durability = Literal["volatile", "transient_local"]
 READ_DEPTH = 100
-"""Messages that may wait for a callback: one second at 100 Hz, because a busy machine may stop for that long"""
+"""The number of messages that may wait for a callback: one second at 100 Hz, because a busy machine may stop for that
+long"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,7 @@ class JointSample:
     stamp: float = 0.0
     """The stamp in seconds that the robot has written into the header"""
     arrived: float = field(default_factory=time.monotonic)
-    """Seconds of this process's monotonic clock"""
+    """The time of arrival, in seconds of this process's monotonic clock"""
 
     @property
     def header_stamp(self) -> tuple[int, int]:
@@ -68,19 +70,23 @@ class Content:
 
 @dataclass(frozen=True)
 class Qos:
-    """The quality of service of a topic; None is the default of the end that is opened. ROS 1 has none."""
+    """The quality of service of a topic; None means the default of the publisher or subscriber that is opened.
+
+    ROS 1 has no quality of service."""
 
     reliability: Reliability | None = None
     durability: Durability | None = None
     depth: int | None = None
 
     def for_reading(self) -> Qos:
-        """With the defaults of sensor data, which accept whatever a publisher offers."""
+        """These settings, with the defaults of sensor data, which accept whatever a publisher offers."""
         return Qos(self.reliability or "best_effort", self.durability or "volatile", self.depth or READ_DEPTH)
 
     def for_publishing(self, keep: int, latch: bool) -> Qos:
-        """Reliable, so that every subscriber can listen. Only the newest message is kept for late subscribers: a robot
-        that connects late must not repeat a hundred old commands."""
+        """These settings, with the defaults of commands: reliable, so that every subscriber can listen.
+
+        Only the newest message is kept for late subscribers, because a robot that connects late must not repeat a
+        hundred old commands."""
         durability = self.durability or ("transient_local" if latch else "volatile")
         kept = 1 if self.durability == "transient_local" else keep
         return Qos(self.reliability or "reliable", durability, self.depth or kept)
@@ -105,7 +111,7 @@ class TopicEnds:
     publishers: tuple[TopicEnd, ...] = ()
     subscribers: tuple[TopicEnd, ...] = ()
     network_name: str = ""
-    """The topic's name on the network, where it was remapped"""
+    """The topic's name on the network, if it was remapped"""
 
 
 class Publisher(Protocol):
@@ -128,30 +134,32 @@ class Transport(Protocol):
         """Calls back for every message, from a thread of the transport."""
 
     def publisher(self, topic: str, kind: MessageKind, *, keep: int = 1, latch: bool = False) -> Publisher:
-        """A topic to publish on; at most `keep` messages wait, and the oldest are dropped. `latch`: late subscribers
-        get the last message."""
+        """Opens a topic for publishing; at most `keep` messages wait, and the oldest are dropped.
+
+        With `latch`, late subscribers get the last message."""
 
     def empty(self, kind: MessageKind) -> Any:
-        """A message of a kind without content, whose fields can be looked at."""
+        """An empty message of a kind, whose fields can be inspected."""
 
     def serve(self, service: str, callback: Callable[[], None]) -> None:
         """Offers a service without arguments, std_srvs/Trigger."""
 
     def call(self, service: str, timeout: float) -> None:
-        """Calls such a service and waits for its end; a TimeoutError or a ConnectionError if there is none."""
+        """Calls such a service and waits for its answer; raises a TimeoutError or a ConnectionError if there is
+        none."""
 
     def connected(self) -> bool:
-        """Whether the network works, for ROS 1 whether the master answers; never waits."""
+        """Whether the network works (for ROS 1, whether the master answers); never waits."""
 
     def now(self) -> float:
-        """Seconds of the clock that the robot's stamps are compared with; simulated time where there is one."""
+        """Seconds of the clock with which the robot's stamps are compared; simulated time if there is one."""
 
     def ends(self, topic: str) -> TopicEnds:
-        """The publishers and subscribers; may wait for a moment."""
+        """The publishers and subscribers of a topic; this may wait for a moment."""
 
     def on_activity(self, callback: Callable[[bool], None]) -> bool:
         """Calls back when a lifecycle node is activated or deactivated. Returns whether it is active now; a node
-        without a life cycle always is."""
+        without a life cycle is always active."""
 
     def close(self) -> None:
         """Closes the connection and everything that was opened on it."""
@@ -181,8 +189,8 @@ def open_transport(
 
     Args:
         node: The name of this process on the network.
-        qos: Quality of service by whole topic, if it is not the default; not for ROS 1.
-        arguments: ``--ros-args`` of ROS 2 and what follows.
+        qos: Quality of service by topic (with its leading slash), if it is not the default; not for ROS 1.
+        arguments: ``--ros-args`` of ROS 2 and the arguments after it.
         lifecycle: Whether to be a lifecycle node of ROS 2.
         parameters: The parameters that a node of ROS 2 shows.
     """

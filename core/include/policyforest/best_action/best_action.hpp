@@ -1,4 +1,4 @@
-// max and arg max of a forest over the action box, Eq. (bestForestAction), for one state or a block of them.
+// max and arg max of a forest over the action box, Eq. 5, for one state or a block of them.
 #pragma once
 
 #include <atomic>

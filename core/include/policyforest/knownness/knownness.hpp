@@ -18,10 +18,10 @@
 namespace policyforest {
 
 enum class KnownnessForm {
-  // Eq. (alt:knownness): density of points in the leaf over the density in the whole box, at most 1. Splits are drawn
+  // Eq. 8: density of points in the leaf over the density in the whole box, at most 1. Splits are drawn
   // at random between the leaf's extreme points, one per dimension, and the best of them is taken.
   density,
-  // Eq. (MRE:knownness), on the box scaled to the unit cube: points / nu / floor((n k / nu)^(1/k)) / longest side.
+  // Eq. 6, on the box scaled to the unit cube: points / nu / floor((n k / nu)^(1/k)) / longest side.
   // Splits are in the middle, and the dimensions take turns. A floor of 0 counts as 1.
   original,
 };
@@ -89,7 +89,7 @@ class KnownnessForest {
   std::vector<KdTree> trees_;
 };
 
-// Eq. (alt:update): the value v of every leaf becomes u optimistic + (1 - u) v, u = fade (1 - knownness), where the
+// Eq. 9: the value v of every leaf becomes u optimistic + (1 - u) v, u = fade (1 - knownness), where the
 // knownness is taken at the centre of the leaf's box, clipped to the box of `known`.
 Forest optimistic_leaves(const Forest& forest, const KnownnessForest& known, double optimistic, double fade,
                          std::size_t n_threads = 1);

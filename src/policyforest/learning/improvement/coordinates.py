@@ -1,10 +1,10 @@
-"""The directions in which the states of a system can move, which trajectories are expanded in.
+"""The directions in which the state of a system can move; trajectories are expanded in these directions.
 
 Not every dimension of a state moves alone. The sine and the cosine of an angle turn together, a dimension that is a
-function of others follows them, and a dimension that never varied in the data stays as it is. A trajectory needs
+function of others follows them, and a dimension that never varied in the data does not change. A trajectory needs
 neither slopes nor curvature in directions that no state can take, and a model knows nothing about them. The state of
-InvertedDoublePendulum-v5 has nine dimensions and six directions, so that the pairs of directions of a state and an
-action are 21 instead of 45.
+InvertedDoublePendulum-v5 has nine dimensions and six directions, so a state and an action have 21 pairs of directions
+instead of 45.
 """
 
 from __future__ import annotations

@@ -53,9 +53,11 @@ def _learned(result: CellResult) -> bool:
 
 
 def _simulated(result: CellResult) -> bool:
-    """No state leaves the set while the errors of the model are within the bound, and the share of steps beyond the
-    bound is at most what the model's clause states: among the steps of the trajectories, and among new steps like the
-    held-out ones."""
+    """Whether the simulation agrees with the certificate.
+
+    No state may leave the set while the errors of the model are within the bound. The share of steps beyond the bound
+    must be at most the share that the model's clause states, both among the steps of the trajectories and among new
+    steps like the held-out steps."""
     allowed = 1.0 - result["stated_share"]
     beyond = result["beyond"] <= allowed * result["simulated"] and result["fresh_beyond"] <= allowed * result["fresh"]
     return bool(result["left_within"] == 0 and beyond)

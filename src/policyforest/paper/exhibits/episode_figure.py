@@ -46,7 +46,7 @@ def draw(cells: Cells, name: str) -> Figure:
 def _draw_path(axes: Axes, path: dict[str, Any]) -> None:
     states, actions = np.array(path["states"]), np.array(path["actions"])
     times = CONTROL_STEP * np.arange(len(states))
-    # Angles without jumps, as turns from upright.
+    # Angles from upright without jumps, in units of pi.
     angle = np.unwrap(states[:, 0]) / math.pi
     angle -= 2 * np.round(angle[-1] / 2)
     axes.axhline(0.0, color=FAINT, lw=0.8, zorder=0)

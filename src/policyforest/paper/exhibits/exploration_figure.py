@@ -52,7 +52,7 @@ def draw(cells: Cells, name: str) -> Figure:
 
 
 def _draw_final(axes: Axes, cells: Cells) -> None:
-    """One dot per trial (the mean of its policies), the mean of the trials and its 95% interval."""
+    """Draws one dot per trial (the mean of its policies), the mean of the trials and its 95% interval."""
     drawn = [(label, cells.values(study, "mean")) for study, label in EXPLORERS.items()]
     shown = [(label, values) for label, values in drawn if len(values)]
     for y, (_, values) in enumerate(shown):
@@ -66,7 +66,7 @@ def _draw_final(axes: Axes, cells: Cells) -> None:
 
 
 def _draw_training(axes: Axes, cells: Cells) -> None:
-    """The median of the trials and their quartiles, each smoothed."""
+    """Draws the median of the trials and their quartiles, each smoothed."""
     for study, (color, line) in CURVES.items():
         trials = [row["training_returns"] for row in cells.rows(study, "mean").values()]
         if trials:

@@ -1,4 +1,4 @@
-"""Learning from scratch by planning with a learned model: its results within a budget, what it is told, and the
+"""Learning from scratch by planning with a learned model: its results within a budget, what the agent knows, and the
 requirements."""
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 from policyforest.paper.finished_cells import Cells
 
 COLUMNS = ("problem", "limit", "steps", "the paper", "our best policy")
-# Our study in the same row, and what the paper states of its best.
+# For each problem, the result that the paper states as its best, and our studies in the same row.
 BESIDE = {
     "inverted-pendulum-6kg": ("-128 (online)", ("pendulum-6kg", "pendulum-online-ours")),
     "inverted-pendulum": ("-", ("pendulum-8kg",)),

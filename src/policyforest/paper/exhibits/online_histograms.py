@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# (study, label, colour), the problem, and the paper's numbers: a name and a return each.
+# For each figure: rows (study, label, colour), the problem, and the paper's returns by name.
 FIGURES = {
     "figure-online-pendulum": (
         (("pendulum-online-mre", "MRE as in the paper", BLUE), ("pendulum-online-ours", "our explorer", ORANGE)),
@@ -63,7 +63,7 @@ def draw(cells: Cells, name: str) -> Figure:
 
 
 def _scale_numbers(axes: Axes) -> None:
-    """A logarithmic axis that begins at one policy, because the few of hundreds that fail matter."""
+    """Sets up a logarithmic axis that begins at one policy, because the few policies of hundreds that fail matter."""
     axes.set_yscale("symlog", linthresh=1.0, linscale=0.4)
     axes.yaxis.set_major_locator(matplotlib().ticker.FixedLocator([0, 1, 10, 100, 1000]))
     axes.yaxis.set_major_formatter(matplotlib().ticker.FuncFormatter(lambda y, _: f"{y:g}"))
@@ -73,7 +73,7 @@ def _scale_numbers(axes: Axes) -> None:
 
 
 def _draw_returns(axes: Axes, returns: Floats, bins: Floats, color: str) -> None:
-    """Thin lines at the best and the worst policy, as in the paper."""
+    """Draws the histogram, and thin lines at the best and the worst policy, as in the paper."""
     if not len(returns):
         return
     axes.hist(-returns, bins=list(bins), color=color, alpha=0.8, edgecolor="white", lw=0.6)
@@ -82,7 +82,7 @@ def _draw_returns(axes: Axes, returns: Floats, bins: Floats, color: str) -> None
 
 
 def _draw_mean(axes: Axes, means: Floats, color: str) -> None:
-    """A thick line at the mean, as in the paper, and its 95% interval over trials."""
+    """Draws a thick line at the mean, as in the paper, and its 95% interval over trials."""
     if not len(means):
         return
     mean, words = float(means.mean()), ""

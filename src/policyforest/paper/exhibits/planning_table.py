@@ -39,7 +39,8 @@ def rows(cells: Cells, missing: bool = True) -> tuple[tuple[str, ...], list[tupl
         expected = sum(_belongs(line, seed) for seed in STUDIES[line.study].all_seeds(cells.scale))
         found = [result for seed, result in cells.by_seed(line.study).items() if _belongs(line, seed)]
         if found:
-            # If "quick" has no cells because they need an extra, those of the scale "paper" are shown: more of them.
+            # If "quick" has no cells because they need an extra, the cells of the scale "paper" are shown, of which
+            # there are more.
             made.append(_row(line, found, max(expected, len(found)), line.limit_in(cells)))
         elif missing and expected:
             made.append(_empty_row(line, expected, line.limit_in(cells)))

@@ -73,8 +73,9 @@ def draw(cells: Cells, name: str) -> Figure:
 
 
 def draw_line(axes: Axes, look: Look, points: dict[int, Floats], shift: float = 1.0) -> list[float]:
-    """Draws means with their 95% intervals. Returns the costs that must be visible; of a bar over few policies, only a
-    part must be."""
+    """Draws means with their 95% intervals, and returns the costs that must be visible.
+
+    If a bar over few policies is long, only a part of it must be visible."""
     means, (worse, better) = means_and_bars(list(points.values()))
     require_cost(-means.max())
     # A mean of few policies that differ a lot can have an interval beyond 0, which a logarithmic axis cannot show.

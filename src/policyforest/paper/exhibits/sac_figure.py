@@ -124,7 +124,7 @@ def _draw_curves(axes: Axes, cells: Cells, problem: str) -> None:
 
 
 def _draw_costs(axes: Axes, cells: Cells, keys: dict[str, str]) -> None:
-    """Medians over seeds on a logarithmic axis, each written on its bar."""
+    """Draws medians over seeds on a logarithmic axis, with each number on its bar."""
     bars = [bar for bar in BARS if bar[1] in keys]
     width = 0.84 / len(bars)
     for i, problem in enumerate(STOPS):

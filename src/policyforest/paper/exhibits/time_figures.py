@@ -67,7 +67,8 @@ def _add_scale_of_an_action(axes: Axes) -> None:
 def _draw(
     axes: Axes, cells: Cells, episodes: dict[str, float], method: str, key: str, factor: float, look: Look
 ) -> None:
-    """Medians over policies, and the range of 90% of them, because times have a long tail to the right."""
+    """Draws medians over policies, and the range of 90% of the policies, because times have a long tail to the
+    right."""
     values: list[Floats] = [factor * cells.values(study, method, key) for study in episodes]
     if not values:
         return

@@ -15,7 +15,7 @@ from pathlib import Path
 
 # Each program replaces the one before it, so that the process started here is the one that runs in the end.
 ENTER = 'mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && exec chroot "$0" "$@"'
-# Blanks and backslashes of a path in the kernel's table of mounts; all other characters are unchanged.
+# The form of blanks and backslashes in the kernel's table of mounts; all other characters are unchanged.
 _OCTAL = re.compile(r"\\([0-7]{3})")
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 

@@ -13,9 +13,9 @@ class SwingUpGazebo(SwingUp):
     """The same task as ``policyforest/SwingUp-v0``, in the Gazebo that ``policyforest gazebo start`` has started; it is
     found by ROS_MASTER_URI.
 
-    The simulator runs in lock-step, so an episode depends only on its torques. A simulator that does not answer within
-    `timeout` seconds, or has died, is a `SimulatorLostError`. One simulator has one rod: two environments must not play
-    at the same time."""
+    The simulator runs in lock-step, so an episode depends only on its torques. If the simulator does not answer within
+    `timeout` seconds, or has died, a `SimulatorLostError` is raised. One simulator has one rod: two environments must
+    not play at the same time."""
 
     def __init__(self, timeout: float = 10.0, render_mode: str | None = None) -> None:
         from policyforest.ros.transport import open_transport

@@ -42,7 +42,7 @@ class Running:
         return self.started != "" and _start_of(self.pid) == self.started
 
     def stop(self, patience: float = 15.0) -> None:
-        """Asks it to end, and ends it if it does not."""
+        """Asks the process to end, and kills it if it does not end."""
         for number in (signal.SIGINT, signal.SIGKILL):
             if not self.alive:
                 return

@@ -7,7 +7,8 @@
 | tools | compiler, Gazebo's headers, ROS 1's C++ libraries | 227 MB |
 | plugin | our plugin, compiled there again whenever its source has changed | 1 min |
 
-Debian 12 has no Gazebo, and Debian 11's cannot be mixed into it: hence a separate Debian in a folder.
+Debian 12 has no Gazebo, and the Gazebo of Debian 11 cannot be installed in it. Gazebo therefore runs in a separate
+Debian in a folder.
 """
 
 from __future__ import annotations
