@@ -65,7 +65,10 @@ class RunOptions:
     steps: Annotated[int | None, typer.Option(help="Total steps of the run, if that limit is reached first.")] = None
     agent: Annotated[
         str,
-        typer.Option(help=f"{', '.join(AGENTS)}; 'plan' plans with a learned model, 'disagreement' with Q forests."),
+        typer.Option(
+            help=f"{', '.join(AGENTS)}; 'plan' plans with a learned model and needs the fewest samples, 'disagreement' "
+            "plans with Q forests."
+        ),
     ] = AGENTS[0]
     run_dir: Annotated[
         Path | None, typer.Option(help="A folder for the finished episodes; an existing run is resumed.")

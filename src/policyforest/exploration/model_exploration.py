@@ -22,18 +22,17 @@ from policyforest.data.signal_options import SignalOptions
 from policyforest.environments.known_task import known_task
 from policyforest.exploration.agents import RunDir, discount_of, our_planner
 from policyforest.exploration.compared_kinds import learned_again, reused
-from policyforest.exploration.ensemble_judge import FIRST_JUDGE
 from policyforest.exploration.explorers import EpisodeKind, Explorer, HeldActions, held
 from policyforest.exploration.exploring_agent import ExploringAgent
 from policyforest.exploration.guards import guard_settings
 from policyforest.exploration.known_formulas import known_function, known_name
-from policyforest.exploration.model_planner import EARLIER, OPTIMISTIC, ModelPlan, ModelPlanner, ModelTask
-from policyforest.exploration.plan_files import PlanFiles, StoredPlan
+from policyforest.exploration.model_planner import OPTIMISTIC, ModelPlan, ModelPlanner, ModelTask
+from policyforest.exploration.plan_files import PlanFiles, StoredPlan, may_lack_plan, plans_in_vain
 from policyforest.exploration.policy_selection import PolicyCallback, best_by_validation
 from policyforest.exploration.problem import Explorable
 from policyforest.exploration.run_directory import Record, RunDirectory
 from policyforest.exploration.running_episode import RunningEpisode
-from policyforest.exploration.shown_policies import reliable, shown_policies
+from policyforest.exploration.shown_policies import most_valuable, reliable, shown_policies
 from policyforest.forest.executors.interface import Executor
 from policyforest.learning.dynamics.dynamics_model import DynamicsModel
 from policyforest.learning.improvement.simple_policies import constant_policy, middle_action
@@ -158,16 +157,12 @@ class ModelExploration(ExploringAgent):
             seconds = 0.0
             if i in stored:
                 self._use(stored[i])
-            elif self._may_lack_plan(next((stored[j] for j in range(i, len(records)) if j in stored), None)):
+            elif may_lack_plan(stored, i, len(self._stored)):
                 self._learn_models_again()
                 seconds = self._plan(record)
             self._note(seconds)
         self._learn_models_again()
         self._journal.resume(run)
-
-    def _may_lack_plan(self, following: StoredPlan | None) -> bool:
-        """Whether a plan before the next stored one may be missing. Files of earlier versions have no numbers."""
-        return following is None or (following.number or 0) > len(self._stored)
 
     def _learn_models_again(self) -> None:
         """Learns the models of the stored plans that the next plan depends on."""
@@ -211,19 +206,10 @@ class ModelExploration(ExploringAgent):
         if callback is not None:
             callback(1, number)
         earlier = [plan.policy for plan in self._stored if not plan.explores]
-        earlier = self._trusted(final.model, earlier, number - 1)
+        earlier = most_valuable(earlier, self.model_planner.judge(final.model, self.seed), number - 1)
         if callback is not None:
             callback(number, number)
         return [self._labelled(final), *earlier], final.model
-
-    def _trusted(self, model: DynamicsModel, policies: Sequence[Policy], number: int) -> list[Policy]:
-        """The policies with the highest values in a model."""
-        if number < 1 or not policies:
-            return []
-        recent = list(policies)[-4 * number :]
-        judge = self.model_planner.judge(model, self.seed)
-        values = np.array([judge.values(policy, FIRST_JUDGE).mean() for policy in recent])
-        return [recent[i] for i in np.argsort(-values, kind="stable")[:number]]
 
     @one_blas_thread
     def _reliable(self, final: Policy, model: DynamicsModel) -> Policy:
@@ -240,18 +226,13 @@ class ModelExploration(ExploringAgent):
     def _plan(self, record: Record, background: bool = False) -> float:
         """Plans if a plan is due; returns the seconds, 0 for a plan in the background."""
         samples, number = self.transitions, self.n_episodes - 1
-        if not self.model_planner.due(self._model, samples, self._vain_plans()):
+        if not self.model_planner.due(self._model, samples, plans_in_vain(self._stored)):
             return 0.0
         make = partial(self._make, self.next_task(number), number)
         if not background:
             return self._plans.make("plain", make)
         self._plans.make_in_background("plain", make)
         return 0.0
-
-    def _vain_plans(self) -> int:
-        """How many of the last plans in a row kept an earlier policy; plans on a grid are quick, and end the count."""
-        kept = [plan.winner.startswith(EARLIER) and "grid" not in plan.values for plan in reversed(self._stored)]
-        return kept.index(False) if False in kept else len(kept)
 
     def next_task(self, episode: int) -> ModelTask:
         """The inputs of the plan after an episode."""

@@ -6,7 +6,7 @@ resumed run needs of it. Plans of episodes that are played again are made again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from policyforest._support.arguments import Floats
+from policyforest.exploration.model_planner import EARLIER
 from policyforest.policy.policy import Policy
 from policyforest.policy.policy_files import SUFFIX, load
 
@@ -37,8 +38,21 @@ class StoredPlan:
     """The actions of its best trajectory"""
     values: Mapping[str, float]
     """The value of each candidate in the model"""
-    number: int | None
+    number: int | None = None
     """How many plans of the run came before it; None in files of earlier versions"""
+
+
+def plans_in_vain(plans: Sequence[StoredPlan]) -> int:
+    """How many of the last plans in a row kept an earlier policy; plans on a grid are quick, and end the count."""
+    kept = [plan.winner.startswith(EARLIER) and "grid" not in plan.values for plan in reversed(plans)]
+    return kept.index(False) if False in kept else len(kept)
+
+
+def may_lack_plan(stored: Mapping[int, StoredPlan], episode: int, n_before: int) -> bool:
+    """Whether the plan after an episode may have been lost, if `n_before` plans come before it: the next plan in
+    `stored` has a higher number, or there is none. Files of earlier versions have no numbers."""
+    following = min((later for later in stored if later > episode), default=None)
+    return following is None or (stored[following].number or 0) > n_before
 
 
 class PlanFiles:

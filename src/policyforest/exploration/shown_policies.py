@@ -92,6 +92,15 @@ def believed(surprise: float, n_episodes: int) -> float:
     return surprise if surprise < 0.0 else surprise * n_episodes / (n_episodes + 1)
 
 
+def most_valuable(policies: Sequence[Policy], judge: EnsembleJudge, number: int) -> list[Policy]:
+    """Up to `number` of the last policies: those with the highest values in the ensemble, best first."""
+    if number < 1:
+        return []
+    recent = list(policies)[-4 * number :]
+    values = np.array([judge.values(policy, FIRST_JUDGE).mean() for policy in recent])
+    return [recent[i] for i in np.argsort(-values, kind="stable")[:number]]
+
+
 def reliable(candidates: Sequence[ShownPolicy], idle: Policy, judge: EnsembleJudge) -> Policy:
     """The candidate to rely on; `idle` does nothing."""
     values = [judge.values(each.policy, FIRST_JUDGE) for each in candidates]
