@@ -88,12 +88,18 @@ def prediction(base: Result) -> list[str]:
     moved = (targets + forest) / NETWORK
     store = 8 * n * (INPUTS + 1 + STATES) + forest
     buffers = 2 * 8 * n * (INPUTS + 1)
-    rows = ["| part of an iteration | seconds | assumption |", "|---|---:|---|"]
+    rows = [
+        "This iteration was not run. Its times are predicted from those of one machine with "
+        f"{base['samples']:,} samples.",
+        "",
+        "| part of an iteration | seconds | assumption |",
+        "|---|---:|---|",
+    ]
     rows.append(
         f"| one tree on one core of each of {TREES} nodes, out of {NODES} nodes "
         f"| {growth:,.0f} | the other cores are idle |"
     )
-    rows.append(f"| maxima on {NODES * CORES:,} cores | {values:,.0f} | blocks of states |")
+    rows.append(f"| maxima on {NODES * CORES:,} cores | {values:,.0f} | all cores have the same number of states |")
     rows.append(
         f"| targets ({targets / 1e9:.0f} GB) and forest ({forest / 1e9:.0f} GB), sent to all nodes and back "
         f"| {2 * moved:,.0f} | {NETWORK * 8 / 1e9:.0f} Gbit/s between nodes |"
