@@ -126,12 +126,12 @@ def test_the_table_judges_what_is_required(tmp_path: Path) -> None:
     assert "not met by 1 so far (40 to 60% of the kernel)" in rows["Double Integrator"]
     assert rows["Pendulum 6 kg, ±10 N"].endswith("met so far")
     assert rows["changed files"] == (
-        "all rejected: met (10,000 of 10,000; with right digests 60 of 60 that a plain test shows to be false, and 12 "
-        "of 40 others)"
+        "all rejected: met (10,000 of 10,000; with the digests computed again, 60 of 60 that a simple test shows to be "
+        "false, and 12 of 40 others)"
     )
     assert (
-        "not met by 1 so far (10 starts, 1,000 steps, 1 left within the bound; beyond it 0.3000% of the steps, 10% of "
-        "the first ones, 1% of 100 new steps like the held-out ones; stated: at most 2%)"
+        "not met by 1 so far (10 starts, 1,000 steps, 1 left the set within the bound; beyond the bound: 0.3000% of "
+        "the steps, 10% of the first steps, 1% of 100 new steps like the held-out steps; stated: at most 2%)"
     ) in rows["true pendulum, simulated"]
     assert rows["one tree, int16"] == "accepted as exported: no cells"
 

@@ -74,11 +74,11 @@ def test_the_table_judges_what_is_there_and_counts_what_is_missing(tmp_path):
         write_cell(tmp_path, study, seed, {"samples": 600, **parts})
     columns, rows = exploration_table.rows(Cells(tmp_path, "paper"))
     found, earlier = (dict(zip(columns, row, strict=True)) for row in rows[:2])
-    assert earlier["CPU s, median (most)"] == "4 (4)"
-    assert earlier["required, or aimed at"] == "aim: 100% of the cells ≥ 1 balanced: not met so far"
+    assert earlier["CPU s, median (largest)"] == "4 (4)"
+    assert earlier["requirement or aim"] == "aim: 100% of the cells ≥ 1 balanced: not met so far"
     assert found["known"] == "reward"
     assert found["cells"] == "2 of 50, 48 missing"
-    assert found["required, or aimed at"] == "mean ≥ 0.9 balanced: not met so far"
+    assert found["requirement or aim"] == "mean ≥ 0.9 balanced: not met so far"
     assert len(rows) == len(LINES)
     assert len(exploration_table.rows(Cells(tmp_path, "paper"), missing=False)[1]) == 2
 

@@ -95,8 +95,8 @@ def test_wilcoxon_refuses_what_is_no_number() -> None:
     ("second", "ruling", "note"),
     [
         (1.0, "confirmed", ""),
-        (-1.0, "refuted", "It does not hold at there (worse)."),
-        (0.0, "refuted", "It does not hold at there (equal)."),
+        (-1.0, "refuted", "The claim does not hold at there (worse)."),
+        (0.0, "refuted", "The claim does not hold at there (equal)."),
     ],
 )
 def test_better_at_one_place_is_not_better_at_all(second: float, ruling: str, note: str) -> None:

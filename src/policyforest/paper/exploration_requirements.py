@@ -92,7 +92,7 @@ def _rivals() -> list[RunLine]:
             study = rival_study(algorithm, name, stops)
             value: Literal["return", "balanced"] = "balanced" if problem == CART_POLE else "return"
             for part, stop in (("explored", stops[1]), ("earlier", stops[0])):
-                shown = {CART_POLE: "cart-pole", "policyforest/SwingUp-v0": "rod"}.get(problem, problem)
+                shown = {CART_POLE: "cart-pole", "policyforest/SwingUp-v0": "swing-up"}.get(problem, problem)
                 line = RunLine(f"{shown}, {stop:,} steps", study, (), value=value, learner=algorithm)
                 made.append(replace(line, part="explored" if part == "explored" else "earlier"))
     return made
@@ -105,11 +105,12 @@ LINES = (
     ),
     RunLine("cart-pole, 1,200 steps", "explore-cart-pole-1200", BALANCED, False, "balanced"),
     RunLine("cart-pole, 600 steps", "explore-cart-pole-1200", BALANCED, True, "balanced", part="earlier"),
-    RunLine("rod, 15 episodes", "explore-swing-up-15", ROD, validated=True),
-    RunLine("rod, 8 episodes", "explore-swing-up-8", ROD, True, validated=True),
-    RunLine("rod, 4 episodes", "explore-swing-up-known-4", ROD, True, known="reward", validated=True),
+    RunLine("swing-up, 15 episodes", "explore-swing-up-15", ROD, validated=True),
+    RunLine("swing-up, 8 episodes", "explore-swing-up-8", ROD, True, validated=True),
+    RunLine("swing-up, 4 episodes", "explore-swing-up-known-4", ROD, True, known="reward", validated=True),
     RunLine(
-        "rod, one plan at 1,200 samples", "explore-swing-up-plan-1200", (RunRequirement("seconds", 0.5, task="plan"),)
+        "swing-up, one plan at 1,200 samples", "explore-swing-up-plan-1200",
+        (RunRequirement("seconds", 0.5, task="plan"),),
     ),
     RunLine(f"{CAR}, 30 episodes", "explore-mountain-car-30", _share(93.0, 0.9), validated=True),
     RunLine(f"{CAR}, 15 episodes", "explore-mountain-car-15", _share(93.0, 1.0), True, validated=True),

@@ -37,7 +37,7 @@ def summary(out: Path, scale: str) -> dict[str, list[dict[str, Any]]]:
             continue
         results = study.results(out, scale)
         if study.kind == "limits":
-            tables["limits"] += [_limit_row(result) for result in results]
+            tables["limits"] += [_limit_row(study, *cell) for cell in study.by_seed(out, scale).items()]
             continue
         row = _returns_row if study.kind == "returns" else _times_row
         methods = [key for key in results[0] if key != "samples"] if results else []
@@ -54,8 +54,11 @@ def summary(out: Path, scale: str) -> dict[str, list[dict[str, Any]]]:
     return tables
 
 
-def _limit_row(result: CellResult) -> dict[str, Any]:
-    return {"problem": result["problem"], "return": f"{result['return']:.2f}", "steps": f"{result['steps']:.0f}"}
+def _limit_row(study: Study, seed: int, result: CellResult) -> dict[str, Any]:
+    # The seed of a cell of this study is the delay of the commands in steps.
+    late = f", commands {seed} step{'' if seed == 1 else 's'} late" if study.name == "real-delay-limits" else ""
+    numbers = {"return": f"{result['return']:.2f}", "steps": f"{result['steps']:.0f}"}
+    return {"problem": f"{result['problem']}{late}"} | numbers
 
 
 def _times_row(study: Study, method: str, results: list[CellResult]) -> dict[str, Any]:
@@ -117,7 +120,8 @@ def write_tables(out: Path, scale: str) -> None:
         "# Results",
         "",
         f"This page is made by `policyforest reproduce --scale {scale}` from the cells in the JSON Lines files",
-        "next to it.",
+        'next to it. The page "Reproducing the paper" of the documentation explains the studies, the abbreviations',
+        "and the tests behind the verdicts.",
         f"The cells were computed {_when(out, scale)}.",
         f"{', '.join(f'{k}: {v}' for k, v in made.items())}.",
         "",
@@ -125,7 +129,8 @@ def write_tables(out: Path, scale: str) -> None:
         "",
         *_markdown(VERDICTS, tables["verdicts"]),
         "",
-        "Undiscounted returns over independently learned policies:",
+        "Undiscounted returns over independently learned policies (in real-c-bits, the numbers of steps in which the",
+        "exported C differs from Python):",
         "",
         *_markdown(RETURNS, tables["returns"]),
         "",
@@ -133,11 +138,13 @@ def write_tables(out: Path, scale: str) -> None:
         "",
         *_markdown(TIMES, tables["times"]),
         "",
-        "Comparison with SAC: means over seeds [95%]; seconds include the environment's steps:",
+        "Comparison with SAC: returns are means over seeds [95%]; times and sizes are medians over seeds. The time of",
+        "learning includes the environment's steps:",
         "",
         *_markdown(sac_figure.COLUMNS, tables["comparisons"]),
         "",
-        "Limits, computed with the true equations; for problems with two states, by dynamic programming on a grid:",
+        "Limits, the best known returns, computed with the true equations; for problems with two states, by dynamic",
+        "programming on a grid:",
         "",
         *_markdown(LIMITS, tables["limits"]),
         "",

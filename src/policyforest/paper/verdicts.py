@@ -78,7 +78,7 @@ def judge(claim: Claim, cells: Cells) -> Verdict:
     finding = claim.test(cells)
     few = any(len(found) < claim.fewest for name, found in results.items() if STUDIES[name].kind != "limits")
     if done < total or few:
-        so_far = f"too few cells ({done} of {total}); they would say: {finding.ruling}. {finding.evidence}"
+        so_far = f"too few cells ({done} of {total}); these cells alone give: {finding.ruling}. {finding.evidence}"
         finding = replace(finding, ruling="undecided", evidence=so_far)
     return Verdict(claim, finding, done, total)
 
@@ -97,7 +97,7 @@ def better(pairs: Sequence[tuple[str, Floats, Floats]], words: str) -> Finding:
             against.append(f"{place} ({'worse' if p < LEVEL else 'equal'})")
     evidence = f"{words}, paired Wilcoxon test, mean difference [95% bootstrap]; {'; '.join(told)}"
     if against:
-        return Finding("refuted", evidence, largest_p, f"It does not hold at {', '.join(against)}.")
+        return Finding("refuted", evidence, largest_p, f"The claim does not hold at {', '.join(against)}.")
     return Finding("confirmed" if set(rulings) == {"confirmed"} else "undecided", evidence, largest_p)
 
 

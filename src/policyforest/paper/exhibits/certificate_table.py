@@ -14,8 +14,8 @@ from policyforest.paper.finished_cells import Cells
 COLUMNS = (
     "what",
     "cells of the study",
-    "share of the box",
-    "cells",
+    "certified share of the box",
+    "cells of the certificate",
     "CPU s",
     "wall s",
     "MB",
@@ -106,7 +106,7 @@ LINES = (
     CertificateLine("Pendulum 6 kg, learned model", "certificate-pendulum-6kg-learned", "accepted", _learned),
     CertificateLine(
         "true pendulum, simulated", "certificate-simulation",
-        "none leaves within the bound; no more beyond it than stated", _simulated,
+        "no state leaves while errors are within the bound; no more steps beyond it than stated", _simulated,
     ),
     CertificateLine("one tree, int16", "certificate-tree-int16", "accepted as exported", _learned),
     CertificateLine(
@@ -158,9 +158,9 @@ def _numbers(found: Sequence[CellResult]) -> str:
     if "rejected" in found[0]:
         total = {key: sum(r[key] for r in found) for key in found[0] if isinstance(found[0][key], int)}
         return (
-            f" ({total['rejected']:,} of {total['corruptions']:,}; with right digests {total['gaps_rejected']:,} of "
-            f"{total['gaps']:,} that a plain test shows to be false, and {total['others_rejected']:,} of "
-            f"{total['others']:,} others)"
+            f" ({total['rejected']:,} of {total['corruptions']:,}; with the digests computed again, "
+            f"{total['gaps_rejected']:,} of {total['gaps']:,} that a simple test shows to be false, and "
+            f"{total['others_rejected']:,} of {total['others']:,} others)"
         )
     return ""
 
@@ -170,9 +170,10 @@ def _simulated_numbers(found: Sequence[CellResult]) -> str:
     keys = ("simulated", "starts", "beyond", "beyond_first", "left_within", "fresh", "fresh_beyond")
     total, starts, beyond, first, left, fresh, fresh_beyond = (sum(r[key] for r in found) for key in keys)
     return (
-        f" ({starts:,} starts, {total:,} steps, {left} left within the bound; beyond it {100 * beyond / total:.4f}% of "
-        f"the steps, {100 * first / starts:.3g}% of the first ones, {100 * fresh_beyond / fresh:.3g}% of {fresh:,} new "
-        f"steps like the held-out ones; stated: at most {100 * (1 - found[0]['stated_share']):.3g}%)"
+        f" ({starts:,} starts, {total:,} steps, {left} left the set within the bound; beyond the bound: "
+        f"{100 * beyond / total:.4f}% of the steps, {100 * first / starts:.3g}% of the first steps, "
+        f"{100 * fresh_beyond / fresh:.3g}% of {fresh:,} new steps like the held-out steps; stated: at most "
+        f"{100 * (1 - found[0]['stated_share']):.3g}%)"
     )
 
 

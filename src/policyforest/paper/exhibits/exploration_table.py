@@ -22,8 +22,8 @@ COLUMNS = (
     "mean [95%]",
     "worst",
     "plans, mean",
-    "CPU s, median (most)",
-    "required, or aimed at",
+    "CPU s, median (largest)",
+    "requirement or aim",
 )
 
 

@@ -19,15 +19,15 @@ from policyforest.paper.statistics import mean_interval
 COLUMNS = (
     "problem",
     "cells",
-    "start",
+    "start policy, mean",
     "mean [95%]",
     "median",
     "worst",
     "limit",
-    "kept",
-    "worse than the start (loss, of its distance to the limit)",
-    "CPU s, median (most)",
-    "MB, most",
+    "kept improvements",
+    "worse than the start policy (largest loss / distance of the start policy from the limit)",
+    "CPU s, median (largest)",
+    "peak MB, largest",
     "required",
 )
 
