@@ -1,4 +1,4 @@
-"""PolicyForest: continuous controllers learned from few samples by regression forests, run in a microsecond."""
+"""PolicyForest learns controllers with continuous actions from few samples; a forest computes an action in 1 µs."""
 
 import sys
 

@@ -69,13 +69,16 @@ def _origin(info: Any) -> str:
 
 
 def _limits(policy: Any) -> str:
-    outside = "Outside of these states its action is the one at their border; nothing was learned there."
+    outside = "Nothing was learned outside of these states."
+    if policy.kind == "forest":
+        outside += " For a state outside of them, each tree uses its leaf at the nearest of these states."
     box = getattr(policy, "state_box", None)
     if policy.kind != "forest" or box is None or len(box) > MOST_DIMENSIONS or not np.isfinite(box).all():
         return outside
     found = policy.range()
     reached = ", ".join(f"[{lo:.6g}, {hi:.6g}]" for lo, hi in zip(found.low, found.high, strict=True))
-    return f"{outside} Over all of them its actions lie in {reached}: computed exactly, not sampled."
+    exact = "These bounds are exact; they are not estimated from samples."
+    return f"{outside} Over all of these states, the actions lie in {reached}. {exact}"
 
 
 def _text(value: str) -> str:
