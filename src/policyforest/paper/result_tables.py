@@ -117,20 +117,15 @@ def write_tables(out: Path, scale: str) -> None:
     tables = summary(out, scale)
     made = made_by(scale)
     lines = [
-        "# Results",
-        "",
-        f"This page is made by `policyforest reproduce --scale {scale}` from the cells in the JSON Lines files",
-        'next to it. The page "Reproducing the paper" of the documentation explains the studies, the abbreviations',
-        "and the tests behind the verdicts.",
-        f"The cells were computed {_when(out, scale)}.",
-        f"{', '.join(f'{k}: {v}' for k, v in made.items())}.",
-        "",
+        *_heading(out, scale, made),
         "The paper's claims:",
         "",
         *_markdown(VERDICTS, tables["verdicts"]),
         "",
-        "Undiscounted returns over independently learned policies (in real-c-bits, the numbers of steps in which the",
-        "exported C differs from Python):",
+        "Undiscounted returns over independently learned policies. Each trial of online learning gives ten policies;",
+        'the rows "mean of 10", "worst of 10" and "chosen of 10" count trials, and show the mean over these policies,',
+        "the worst of them, and the policy that validation episodes chose. The rows of real-c-bits show the numbers of",
+        "steps in which the exported C differs from Python:",
         "",
         *_markdown(RETURNS, tables["returns"]),
         "",
@@ -156,6 +151,20 @@ def write_tables(out: Path, scale: str) -> None:
     for name, text in (("results.md", "\n".join(lines)), ("results.json", json.dumps(made | tables, indent=2) + "\n")):
         with replacing(out / name) as beside:
             beside.write_text(text, encoding="utf-8")
+
+
+def _heading(out: Path, scale: str, made: dict[str, str]) -> list[str]:
+    """The title, and the origin of the page."""
+    return [
+        "# Results",
+        "",
+        f"This page is made by `policyforest reproduce --scale {scale}` from the cells in the JSON Lines files",
+        'next to it. The page "Reproducing the paper" of the documentation explains the studies, their cells, the',
+        "abbreviations and the tests behind the verdicts.",
+        f"The cells were computed {_when(out, scale)}.",
+        f"{', '.join(f'{k}: {v}' for k, v in made.items())}.",
+        "",
+    ]
 
 
 def _titled(title: str, columns: tuple[str, ...], rows: list[dict[str, Any]]) -> list[str]:
