@@ -2,7 +2,10 @@
 
 import numpy as np
 import pytest
+from gymnasium.spaces import Box
 
+import policyforest as pf
+from policyforest._support.linear_systems import solved
 from policyforest.learning.dynamics.choice import FOLDS, HeldOut, choose
 from policyforest.learning.dynamics.regression import ModelInputs, OutputKind, fit_output, predict, r_squared, ridge
 
@@ -102,6 +105,29 @@ def test_the_ridge_leaves_the_constant_alone_and_bounds_dependent_features():
     shared = ridge(features, 2.0 * np.arange(20.0))
     assert shared[1] == pytest.approx(shared[2])
     assert shared[1:].sum() == pytest.approx(2.0, rel=1e-5)
+
+
+@pytest.mark.parametrize("n", [300, 3_000])
+def test_a_single_outlier_makes_no_normal_equations_singular(n):
+    """A contact force may be zero in all samples but one: its fifth power then hides every ridge."""
+    rng = np.random.default_rng(0)
+    states, moves = rng.normal(size=(n, 2)), rng.uniform(-1.0, 1.0, (n, 1))
+    force = np.zeros((n, 1))
+    force[0] = 30.0 * rng.normal()
+    ahead = np.concatenate([0.9 * states + 0.1 * moves, np.roll(force, 7, axis=0)], axis=1)
+    samples = pf.Transitions(
+        np.concatenate([states, force], axis=1), moves, -(states**2).sum(axis=1), ahead, np.zeros(n, bool),
+        np.arange(n) // 20, action_space=Box(-1.0, 1.0, (1,)),
+    )  # fmt: skip
+    model = pf.DynamicsForest(random_state=0).fit(samples)
+    assert min(model.state_scores[:2]) > 0.99
+
+
+@pytest.mark.parametrize("column", [[1.0, 1.0], [0.0, 0.0]])
+def test_a_singular_system_has_its_shortest_solution(column):
+    matrix = np.stack([[1.0, 1.0], column])
+    found = solved(matrix, np.array([2.0, 2.0 * column[0]]))
+    np.testing.assert_allclose(found, [1.0, 1.0])
 
 
 def test_r_squared_of_a_constant_is_1_where_it_is_hit_and_0_else():

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from policyforest._support.angles import difference
 from policyforest._support.arguments import Floats, whole_number
+from policyforest._support.linear_systems import solved
 from policyforest._support.signals import Signals
 from policyforest.data.signal_options import LONGEST_DELAY
 from policyforest.data.stacking import Before, rows_before, stacked_rows
@@ -148,7 +149,7 @@ def _errors(data: Transitions, rows: dict[str, Floats], history: int, delay: int
         if not train.any():  # a single episode: its second half is predicted by its first
             train = np.arange(len(fold)) < len(fold) // 2
         x, y = features[train], targets[train]
-        weights = np.linalg.solve(x.T @ x + 1e-6 * len(x) * np.eye(x.shape[1]), x.T @ y)
+        weights = solved(x.T @ x + 1e-6 * len(x) * np.eye(x.shape[1]), x.T @ y)
         missed[fold == k] = ((targets[fold == k] - features[fold == k] @ weights) ** 2).mean(axis=1)
     return missed
 

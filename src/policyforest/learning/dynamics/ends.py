@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 import policyforest._core as _core
 from policyforest._support.arguments import Floats
+from policyforest._support.linear_systems import solved
 from policyforest.data.transitions import Transitions
 from policyforest.forest.growing import grow_forest
 from policyforest.learning.dynamics.choice import HeldOut, choose
@@ -182,7 +183,7 @@ def _logistic(features: Floats, outcome: Floats) -> Floats:
         p = _sigmoid(features @ c)
         weight = np.maximum(p * (1 - p), 1e-6)
         hessian = (features * weight[:, None]).T @ features + LOGISTIC_RIDGE * np.eye(len(c))
-        c = c + np.linalg.solve(hessian, features.T @ (outcome - p) - LOGISTIC_RIDGE * c)
+        c = c + solved(hessian, features.T @ (outcome - p) - LOGISTIC_RIDGE * c)
     return c
 
 

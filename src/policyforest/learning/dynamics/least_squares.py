@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from policyforest._support.arguments import Floats
+from policyforest._support.linear_systems import solved
 
 RIDGE = 1e-6
 # Noise whose kurtosis is at most this is fitted by this power of the residuals; 1.8 is uniform noise, 3 normal noise.
@@ -31,7 +32,7 @@ def ridge(
     penalty[0] = 0.0
     penalty *= len(y) if weights is None else float(weights.sum())
     gram = weighted.T @ features + np.diag(penalty)
-    return np.asarray(np.linalg.solve(gram, weighted.T @ y))
+    return solved(gram, weighted.T @ y)
 
 
 def fitted_to_noise(

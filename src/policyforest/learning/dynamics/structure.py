@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policyforest._support.arguments import Floats
+from policyforest._support.linear_systems import solved
 from policyforest.data.transitions import Transitions
 from policyforest.learning.dynamics.least_squares import ridge
 from policyforest.learning.dynamics.regression import ModelInputs
@@ -168,4 +169,4 @@ def _dynamics_error(data: Transitions, d: int) -> float:
 
 def _fine_ridge(features: Floats, y: Floats) -> Floats:
     gram = features.T @ features + 1e-10 * len(y) * np.eye(features.shape[1])
-    return np.asarray(np.linalg.solve(gram, features.T @ y))
+    return solved(gram, features.T @ y)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from policyforest._support.arguments import Floats
+from policyforest._support.linear_systems import solved
 from policyforest._support.spaces import bounds
 from policyforest.data.transitions import Transitions
 from policyforest.forest.forest import Forest
@@ -28,7 +29,7 @@ def linear_policy(data: Transitions, states: Floats, actions: Floats, weights: F
     features = np.concatenate([(states - centre) / scale, np.ones((len(states), 1))], axis=1)
     weighted = features * weights[:, None]
     gram = weighted.T @ features + RIDGE * weights.sum() * np.eye(features.shape[1])
-    slopes = np.linalg.solve(gram, weighted.T @ actions)
+    slopes = solved(gram, weighted.T @ actions)
     slopes[:-1] /= scale[:, None]
     slopes[-1] -= centre @ slopes[:-1]
     return make_policy(data, [one_leaf(data.state_box(), column) for column in slopes.T], "linear")
