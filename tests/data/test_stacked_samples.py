@@ -50,8 +50,8 @@ def test_names_limits_and_angles_of_a_stacked_state():
         ({"history": 2.5}, "history: is 2.5, must be a whole number"),
         ({"history_actions": -1}, "history_actions: is -1"),
         ({"history": 30}, "history: is 30 .*the longest has 15"),
-        ({"delay": 40}, "delay: is 40, must be below 15, the rows of the longest episode"),
-        ({"delay": 40, "before": "idle"}, "delay: is 40, must be below 15, the rows of the longest episode"),
+        ({"delay": 40}, "delay: is 40, must be below 15, the number of rows of the longest episode"),
+        ({"delay": 40, "before": "idle"}, "delay: is 40, must be below 15, the number of rows of the longest episode"),
         (
             {"delay": "auto", "history": 12},
             "delay: episodes must have more than 27 rows to find a delay of up to 5 steps",

@@ -100,18 +100,18 @@ def test_requirements_are_met_or_not(tmp_path: Path) -> None:
     assert line(tmp_path, "PID improved")[5].endswith("not met so far")
     late = {"found": {"return": -105.0, "delay": 1}, "ignored": {"return": -1e3}, "angle": {"return": -130.0}}
     put(tmp_path, "real-delay-1", STUDIES["real-delay-1"].first_seed, late)
-    assert line(tmp_path, "commands 1 late")[5].endswith("needs the limit")
-    assert line(tmp_path, "commands 1 late, angle alone")[5].endswith(": met so far")
+    assert line(tmp_path, "commands 1 step late")[5].endswith("needs the limit")
+    assert line(tmp_path, "commands 1 step late, angle alone")[5].endswith(": met so far")
     limit = {"problem": "inverted-pendulum-6kg", "return": -100.0, "steps": 3e3}
     write_cell(tmp_path, "real-delay-limits", 1, limit, "paper")
-    assert line(tmp_path, "commands 1 late")[5].endswith("met so far")
+    assert line(tmp_path, "commands 1 step late")[5].endswith("met so far")
     put(
         tmp_path,
         "real-delay-1",
         STUDIES["real-delay-1"].first_seed + 1,
         late | {"found": {"return": -105.0, "delay": 2}},
     )
-    assert line(tmp_path, "commands 1 late")[5].endswith("not met so far")
+    assert line(tmp_path, "commands 1 step late")[5].endswith("not met so far")
     bits = {"float64": {"return": 0.0}, "float32": {"return": -1.0}}
     put(tmp_path, "real-c-bits", 2_000, bits)
     assert line(tmp_path, "steps of C that differ")[5].endswith("not met so far")

@@ -39,8 +39,9 @@ def require_angles(
             policy, model, d, rows[:, : len(box)], turned[:, : len(box)]
         ):
             raise ValueError(
-                f"policy: does not read {name} as an angle (it is not in its `periodic`), so its actions differ after "
-                f"a turn; the box must be within {[low, high]}, with one control step per move if it is the whole turn"
+                f"policy: does not read {name} as an angle ({name} is not in its `periodic`), so its actions differ "
+                f"after a turn; the box must be within {[low, high]}, with one control step per move if the box is the "
+                "whole turn"
             )
 
 

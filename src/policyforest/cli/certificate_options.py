@@ -14,10 +14,11 @@ from policyforest._support.arguments import Floats
 from policyforest.certification.certified_policy import known_box
 from policyforest.certification.equations import Equations
 from policyforest.cli.log_options import LogOptions
-from policyforest.cli.problem_argument import PROBLEM_HELP, open_environment
+from policyforest.cli.problem_argument import open_environment
 from policyforest.data.readers import read_log
 from policyforest.data.transitions import Transitions
 from policyforest.environments.episodes import id_from_file
+from policyforest.environments.named_problems import PROBLEMS
 from policyforest.environments.problems.native import NativeProblem
 from policyforest.policy.policy import Policy
 
@@ -27,7 +28,10 @@ class SystemOptions:
     """What the policy is certified on."""
 
     problem: Annotated[
-        str | None, typer.Option(help=f"A problem of this library: {PROBLEM_HELP}  [default: the policy's own]")
+        str | None,
+        typer.Option(
+            help=f"A problem of this library, by its name or id: {', '.join(PROBLEMS)}.  [default: the policy's own]"
+        ),
     ] = None
     equations: Annotated[
         Path | None, typer.Option(help="A JSON file with formulas for each state, as in the documentation.")
@@ -89,7 +93,7 @@ class SetOptions:
         str | None,
         typer.Option(help="The box of start states, for systems with three or more states.  [default: the box]"),
     ] = None
-    target: Annotated[str | None, typer.Option(help="Also prove that this box is reached and never left.")] = None
+    target: Annotated[str | None, typer.Option(help="Also prove that this box is reached and then never left.")] = None
     horizon: Annotated[
         int | None, typer.Option(help="With --target: the largest number of moves until it is reached.")
     ] = None
@@ -100,7 +104,7 @@ class SetOptions:
     control_steps: Annotated[
         int | None, typer.Option(help="Control steps per move.  [default: 1, more for three or more states]")
     ] = None
-    max_cells: Annotated[int, typer.Option(help="The largest number of cells.")] = 100_000
+    max_cells: Annotated[int, typer.Option(help="The largest number of cells (boxes of states).")] = 100_000
     max_seconds: Annotated[float, typer.Option(help="The time after which no new round of the search begins.")] = 600.0
     tolerance: Annotated[
         float, typer.Option(help="End the search when less than this share of the box is undecided.")

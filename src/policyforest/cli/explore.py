@@ -62,7 +62,9 @@ class RunOptions:
             help="Total episodes of the run, including those of a resumed run.  [default: 100 without --steps]"
         ),
     ] = None
-    steps: Annotated[int | None, typer.Option(help="Total steps of the run, if that limit is reached first.")] = None
+    steps: Annotated[
+        int | None, typer.Option(help="Total steps of the run; the limit that is reached first ends it.")
+    ] = None
     agent: Annotated[
         str,
         typer.Option(
@@ -96,7 +98,9 @@ class SelectionOptions:
     """How the policy is chosen at the end, and where it is saved."""
 
     policies: Annotated[int, typer.Option(help="Policies to learn at the end; the best is kept.")] = 10
-    validation_episodes: Annotated[int, typer.Option(help="Episodes that decide which policy is the best.")] = 10
+    validation_episodes: Annotated[
+        int, typer.Option(help="Episodes per policy that decide which policy is the best.")
+    ] = 10
     output: PolicyOutput = Path("policy.pforest")
 
     def told(self, plans: bool) -> str:

@@ -46,14 +46,17 @@ class OneTreeOptions:
 
     distil: Annotated[
         int | None,
-        typer.Option(help="First learn one tree per action from the policy, with at most this many leaves."),
+        typer.Option(help="First learn one tree per action dimension from the policy, with at most this many leaves."),
     ] = None
     data: Annotated[
         Path | None, typer.Option(help="With --distil: the samples, .npz or .parquet; needed for three or more states.")
     ] = None
     max_leaves: Annotated[
         int | None,
-        typer.Option(help="First merge the forest into one tree per action; less exact than --distil."),
+        typer.Option(
+            help="First merge the trees of each action dimension into one tree with at most this many leaves; less "
+            "exact than --distil."
+        ),
     ] = None
 
 

@@ -74,7 +74,7 @@ class OutputOptions:
     save_data: Annotated[Path | None, typer.Option(help="Where to save the samples, .npz or .parquet.")] = None
     tensorboard: Annotated[Path | None, typer.Option(help="A folder for TensorBoard's training curves.")] = None
     checkpoint_dir: Annotated[
-        Path | None, typer.Option(help="A folder for each finished iteration; run the same command again to resume.")
+        Path | None, typer.Option(help="A folder that keeps finished iterations; run the same command again to resume.")
     ] = None
     json: Json = False
 

@@ -33,7 +33,7 @@ class SampleOptions:
     """How many samples are collected, or the logs that hold them."""
 
     episodes: Annotated[
-        int | None, typer.Option(help=f"Episodes of a random policy to learn from.  [default: {DEFAULT_EPISODES}]")
+        int | None, typer.Option(help=f"Episodes of a random policy.  [default: {DEFAULT_EPISODES} without --steps]")
     ] = None
     steps: Annotated[
         int | None,
@@ -51,7 +51,9 @@ class SampleOptions:
     ] = None
     angle: Annotated[
         list[str] | None,
-        typer.Option(help="The dimension or name of a state that is an angle in [-pi, pi]; may be repeated."),
+        typer.Option(
+            help="A state that is an angle in [-pi, pi]: its dimension, or with --data its name; may be repeated."
+        ),
     ] = None
 
     def reading(self, log_options: LogOptions) -> dict[str, Any]:

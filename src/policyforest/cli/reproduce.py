@@ -41,8 +41,8 @@ def reproduce(
 ) -> None:
     """Regenerate the figures and tables of the paper.
 
-    Compares them with the paper's numbers and with the limits. Computes the cells that are missing, then draws the
-    named figures and tables. Run the same command again to resume."""
+    Compares them with the paper's numbers and with the limits. Computes the cells that are missing (a cell is one seed
+    of one study), then draws the named figures and tables. Run the same command again to resume."""
     from policyforest.paper import run_studies
     from policyforest.paper.registry import EXHIBITS
 

@@ -88,6 +88,7 @@ def _delay(data: Transitions, options: SignalOptions) -> int:
     longest = int(np.unique(data.episodes, return_counts=True)[1].max())
     if delay >= longest:
         raise ValueError(
-            f"delay: is {delay}, must be below {longest}, the rows of the longest episode; otherwise no command acts"
+            f"delay: is {delay}, must be below {longest}, the number of rows of the longest episode; otherwise no "
+            "command acts"
         )
     return delay

@@ -2,8 +2,8 @@
 
 CURVE = (
     "Mean return of the policies against the number of training episodes. Each policy is learned from its own samples. "
-    "Black curve: our defaults; other curves: the paper's settings. Bars: the 95% interval of the mean (bootstrap; "
-    "Student's t for fewer than ten policies). Dashed line: the limit."
+    "Black curve: our defaults. BAS: settings that we chose. Other curves: the paper's settings. Bars: the 95% "
+    "interval of the mean (bootstrap; Student's t for fewer than ten policies). Dashed line: the limit."
 )
 ONLINE = (
     "Number of policies (logarithmic axis) against the return. Thick line: the mean of the trials, with its 95% "
@@ -30,7 +30,7 @@ CAPTIONS = {
     "figure-swing-up-episodes": (
         "The episodes with the highest and with the lowest return, of all evaluation episodes of all policies."
     ),
-    "figure-tree-merge": ("The core computes the average from the two trees above."),
+    "figure-tree-merge": ("Above: two trees. Below: their average, computed by the core."),
     "figure-exploration": (
         "Left: each circle is the mean of the ten policies of a trial; squares with bars are the mean of the trials "
         "and its 95% interval. Right: the returns of the episodes during exploration, as the median and the quartiles "

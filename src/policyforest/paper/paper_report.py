@@ -21,16 +21,16 @@ PICTURE_DPI = 130
 PORTRAITS = {
     ("inverted-pendulum-6kg", "batch"): (
         "Inverted Pendulum, 6 kg",
-        "Learned from 100 random episodes, our defaults.",
+        "Learned from 100 random episodes with our defaults.",
         50.0,
     ),
     ("swing-up", "disagreement"): ("Swing-up", "Learned online by our explorer.", 15.0),
     ("car-on-the-hill", "batch"): (
         "Car on the Hill",
-        "Learned from 20,000 uniform samples, the paper's settings.",
+        "Learned from 20,000 uniform samples with the paper's settings.",
         4.0,
     ),
-    ("double-integrator", "batch"): ("Double Integrator", "Learned from 300 random episodes, our defaults.", 1.0),
+    ("double-integrator", "batch"): ("Double Integrator", "Learned from 300 random episodes with our defaults.", 1.0),
 }
 
 
@@ -56,7 +56,7 @@ def write(cells: Cells, path: Path, made: dict[str, str]) -> Path:
 
 def _head(cells: Cells, made: dict[str, str]) -> str:
     words = ", ".join(f"{name} {value}" for name, value in made.items())
-    scale = "Only a few seeds per study: a preview, not the final results. " if cells.scale == "quick" else ""
+    scale = "This is a preview with a few seeds per study, not the final results. " if cells.scale == "quick" else ""
     return (
         f"<header><h1>{escape(TITLE)}</h1><p>L. Hofer and H. Gimbert, <i>Online Reinforcement Learning for Real-Time "
         f"Exploration in Continuous State and Action Markov Decision Processes</i>. {scale}{escape(words)}.</p>"
@@ -135,9 +135,10 @@ def _portraits(cells: Cells) -> list[str]:
         blocks += [
             f"<h3>{escape(title)}</h3>",
             page.paragraph(
-                f"{words} {found['samples']:,} samples. Press play: the trajectory runs over the policy's map."
+                f"{words} The number of samples is {found['samples']:,}. Press play to see the trajectory on the map "
+                "of the policy."
             ),
             interactive.episode_block(id, played["states"], played["actions"], played["rewards"], most, maps),
             interactive.maps_block(maps),
         ]
-    return blocks or [page.paragraph("The portraits are not computed yet.")]
+    return blocks or [page.paragraph("The animated policies are not computed yet.")]

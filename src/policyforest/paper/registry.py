@@ -73,14 +73,14 @@ EXHIBITS = {
     for exhibit in (
         Exhibit(
             "figure-pendulum-6kg",
-            "Performance on the Inverted Pendulum against training episodes, as run (6 kg, 2 rad/s)",
+            "Performance on the Inverted Pendulum against training episodes, as the paper ran it (6 kg, 2 rad/s)",
             "Figure 5",
             _curve("inverted-pendulum-6kg"),
             "return_curves",
         ),
         Exhibit(
             "figure-pendulum-8kg",
-            "Performance on the Inverted Pendulum against training episodes, as printed (8 kg)",
+            "Performance on the Inverted Pendulum against training episodes, as the paper prints it (8 kg)",
             "Figure 5",
             _curve("inverted-pendulum"),
             "return_curves",
@@ -205,7 +205,7 @@ EXHIBITS = {
         ),
         Exhibit(
             "table-limits",
-            "The best reachable returns, by dynamic programming",
+            "The limits: the best known returns, computed with the true equations",
             "",
             ("limits",),
             "limit_table",

@@ -23,7 +23,10 @@ class Line:
 
 
 WORST_POLICY = "worst policy"
-WHY_SWING_UP = "mostly MRE's samples, with which our own learner stays far from the limit too (see the claim below)."
+WHY_SWING_UP = (
+    "the main cause is MRE's samples; with these samples, our own learner also stays far from the limit (see the claim "
+    "below)."
+)
 WHY_PENDULUM = "a few policies are far worse than the median; the paper leaves out its settings of Q."
 SIX, EIGHT = "inverted-pendulum-6kg", "inverted-pendulum"
 LINES = (

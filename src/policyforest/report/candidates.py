@@ -12,7 +12,7 @@ from typing import Any
 COLUMNS = ("candidate", "value", "gain over the constant action", "standard error")
 CAPTION = (
     "Mean discounted return from the states where episodes begin, in models of the ensemble that no candidate was made "
-    "with. This is only the estimate of the model: evaluate the policy on the system."
+    "with. These values are only estimates of the model; evaluate the policy on the system."
 )
 COMPARISON = ("winner", "candidates", "note")
 """The names of the settings that hold the comparison"""

@@ -148,8 +148,8 @@ def _q_maps(policy: Any, q: Any, plane: StateSlice, action: str) -> list[Layered
         layers.append(plane.shaped(forest.predict(np.concatenate([states, actions], axis=1))))
     limits = _most(value)
     return [
-        Layered("Value V(s)", "return to come", "", (0.0,), value[np.newaxis], limits),
-        Layered("Q(s, a)", "return to come", action, positions, np.stack(layers), limits),
+        Layered("Value V(s)", "discounted return", "", (0.0,), value[np.newaxis], limits),
+        Layered("Q(s, a)", "discounted return", action, positions, np.stack(layers), limits),
     ]
 
 
@@ -166,7 +166,8 @@ def _knownness_map(policy: Any, samples: Transitions, plane: StateSlice, action:
         actions[:, 0] = a
         rows = np.clip(np.concatenate([states, actions], axis=1), box[:, 0], box[:, 1])
         layers.append(plane.shaped(known.knownness(rows)))
-    return Layered("Knownness", "0: never seen, 1: as dense as all", action, positions, np.stack(layers), (0.0, 1.0))
+    unit = "0: not tried, 1: average density or more"
+    return Layered("Knownness", unit, action, positions, np.stack(layers), (0.0, 1.0))
 
 
 def _positions(sides: Floats) -> tuple[float, ...]:

@@ -198,7 +198,7 @@ def _most(values: Floats) -> tuple[float, float]:
 
 def _heading(policy: Any, plane: StateSlice, labels: Labels) -> str:
     held = [f"{name} = {plane.fixed[d]:.3g}" for d, name in enumerate(labels.states) if d not in plane.dims]
-    where = f" at {', '.join(held)}" if held else ""
+    where = f"; shown at {', '.join(held)}" if held else ""
     info = policy.info
     learned = f"learned from {info.n_samples:,} samples" if info.n_samples else ""
     return ", ".join(text for text in (info.problem, WORDS.get(info.method, info.method), learned) if text) + where

@@ -72,7 +72,7 @@ def _finish(figure: Figure, plane: Axes, time: Axes, edge: Floats, names: Sequen
         time.axhline(side, color=INK, lw=1.2, ls="--")
     plane.set(title="Over two state dimensions", xlabel=names[0], ylabel=names[1])
     time.set(title="Over time", xlabel="control step", ylabel=names[1], ylim=plane.get_ylim())
-    plane.plot([], [], "X", color=INK, ms=7, mec="white", label="the next step ends it")
+    plane.plot([], [], "X", color=INK, ms=7, mec="white", label="end of a rollout")
     handles, texts = plane.get_legend_handles_labels()
     figure.legend(handles, texts, loc="outside lower center", ncols=len(texts), handlelength=1.6)
 

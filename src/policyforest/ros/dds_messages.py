@@ -23,7 +23,7 @@ def dds_type(type_name: str) -> Any:
     """The class of a message; its fields have the names of ROS."""
     definitions = known_types().fielddefs
     if type_name not in definitions:
-        raise ValueError(f"type: {type_name} is not known; over DDS, only standard messages of ROS 2 are")
+        raise ValueError(f"type: {type_name} is not known, must be a standard message of ROS 2 over DDS")
     package, _, name = type_name.split("/")
     fields = {field: _field_type(kind) for field, kind in definitions[type_name][1]}
     return idl.make_idl_struct(f"{name}_", f"{package}::msg::dds_::{name}_", fields)

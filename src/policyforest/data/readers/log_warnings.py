@@ -40,7 +40,9 @@ def advice(log: LogContents) -> tuple[Advice, ...]:
 def _malformed(log: LogContents) -> Iterator[Advice]:
     if log.problems.count:
         yield Advice(
-            "malformed", log.problems.text(), "they were left out, and episodes cut in two there; correct the log"
+            "malformed",
+            log.problems.text(),
+            "such rows were left out, and episodes were cut in two there; correct the log",
         )
     repeated = log.total("n_duplicates")
     if repeated:
@@ -127,8 +129,8 @@ def _controller(log: LogContents) -> Iterator[Advice]:
         if 1 - np.mean((values - fit) ** 2) / spread > CONTROLLER_FIT:
             yield Advice(
                 "no-exploration",
-                f"action {column.name} is a linear function of the state: one controller, always the same",
-                "its data do not show the effect of other actions; add noise to the actions when recording",
+                f"action {column.name} is a linear function of the state, as if one controller had always acted",
+                "the log does not show the effect of other actions; add noise to the actions when recording",
             )
 
 

@@ -72,7 +72,8 @@ class Processes(Executor):
                 yield futures[future], future.result()
         except BrokenProcessPool as error:
             self._stop()
-            raise RuntimeError("executor: a worker process died, killed or out of memory; run it again") from error
+            died = "a worker process died (killed or out of memory)"
+            raise RuntimeError(f"executor: {died}, run the call again") from error
         except BaseException:
             self._stop()
             raise

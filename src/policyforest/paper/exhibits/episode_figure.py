@@ -38,7 +38,7 @@ def draw(cells: Cells, name: str) -> Figure:
         _draw_path(axes, path)
     limit = cells.limit("swing-up")
     if shown and limit is not None:
-        figure.suptitle(f"Return of the best swing-up that can be had: {limit:.1f}", fontsize=9.5, x=0.01, ha="left")
+        figure.suptitle(f"Best return that can be reached: {limit:.1f}", fontsize=9.5, x=0.01, ha="left")
     figure.legend(*areas[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9)
     return figure
 

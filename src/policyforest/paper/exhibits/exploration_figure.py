@@ -62,7 +62,7 @@ def _draw_final(axes: Axes, cells: Cells) -> None:
     axes.set_yticks(range(len(shown)), [label for label, _ in shown])
     axes.invert_yaxis()
     axes.grid(axis="x", color=FAINT, lw=0.7)
-    axes.set(xlabel="mean return of a trial's final policies; mean and 95%", title="After the last episode")
+    axes.set(xlabel="mean return of a trial's policies; squares: mean [95%]", title="After the last episode")
 
 
 def _draw_training(axes: Axes, cells: Cells) -> None:

@@ -77,16 +77,17 @@ def _equal(found: Sequence[CellResult], limit: float | None) -> bool:
     return all(result[precision]["return"] == 0 for result in found for precision in ("float64", "float32"))
 
 
+LATE = {1: "1 step", 2: "2 steps"}
 LINES = (
     *(
-        RealSystemLine(f"commands {n} late", f"real-delay-{n}", "found", "ignored",
+        RealSystemLine(f"commands {steps} late", f"real-delay-{n}", "found", "ignored",
              f"delay found in every cell, mean within {WITHIN_LATE:.0%} of the limit", _late(n), n)
-        for n in (1, 2)
+        for n, steps in LATE.items()
     ),
     *(
-        RealSystemLine(f"commands {n} late, angle alone", f"real-delay-{n}", "angle", "found",
+        RealSystemLine(f"commands {steps} late, angle alone", f"real-delay-{n}", "angle", "found",
              f"mean within {WITHIN_ANGLE:.0%} of the full state's", _angle)
-        for n in (1, 2)
+        for n, steps in LATE.items()
     ),
     RealSystemLine("PID improved", "real-pid", "improved", "baseline",
          "better and stated so in every cell, a worse policy never called better", _improved),

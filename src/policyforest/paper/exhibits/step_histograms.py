@@ -68,5 +68,5 @@ def _words(label: str, reached: Floats, failed: int, beyond: int) -> str:
     most = np.percentile(reached, 95)
     words = f"{label}: {np.mean(reached):.1f} on average, 95% within {most:.0f}, max {reached.max():.0f}"
     if failed:
-        words += f"; {failed} of {failed + len(reached)} not at all"
+        words += f"; {failed} of {failed + len(reached)} do not reach the top"
     return words + (f"; {beyond} beyond the axis" if beyond else "")

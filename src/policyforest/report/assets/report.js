@@ -39,7 +39,7 @@ function mapLayout(maps, height) {
   };
 }
 
-// ---- heat maps: one panel a map, a slider where a map has several layers
+// ---- heat maps: one panel per map, with a slider if the map has several layers
 
 function drawMaps(block) {
   const maps = dataOf(block);
