@@ -2,9 +2,8 @@
 
 Both hold the arrays and one JSON text with the spaces. An ``.npz`` is a plain zip of ``.npy`` arrays without
 compression, so that no file can claim more memory than it has bytes; pickled objects are never read. A
-Parquet file has a seal, a digest of the file in the gap that the format allows before its footer, because reading a
-damaged Parquet file can end the process. The seal does not protect against malicious files, so use ``.npz`` for files
-from untrusted sources.
+Parquet file has a seal, a digest of the file in the gap that the format allows before its footer, which detects damage.
+Reading a damaged or malicious Parquet file can end the process that reads it, so a process of its own reads it.
 """
 
 from __future__ import annotations
@@ -24,6 +23,7 @@ from policyforest._support.arguments import Array
 from policyforest._support.extras import import_extra
 from policyforest._support.files import replacing
 from policyforest._support.spaces import box_from_json, box_to_json
+from policyforest.data.parquet_process import ParquetProcess
 from policyforest.data.plant import Plant
 from policyforest.data.transitions import Transitions
 
@@ -174,13 +174,10 @@ def _columns(arrays: Mapping[str, Array]) -> dict[str, Array]:
 
 def _read_parquet(path: Path) -> tuple[str, dict[str, Array]]:
     polars = import_extra("polars", "parquet")
-    failures = (polars.exceptions.PolarsError, polars.exceptions.PanicException, OSError)
-    try:
-        content = _unsealed(path.read_bytes())
-        metadata = polars.read_parquet_metadata(io.BytesIO(content)).get("policyforest")
-        frame = polars.read_parquet(io.BytesIO(content))
-    except failures as error:
-        raise ValueError(f"it is damaged: {error}") from error
+    _check_seal(path.read_bytes())
+    with ParquetProcess() as process:
+        present, metadata = process.contents(path)
+        frame = process.table(path, [polars.col(name) for name in present])
     if metadata is None or len(metadata) > MAX_METADATA:
         raise ValueError("it has no metadata of policyforest")
     if any(column.null_count() for column in frame):
@@ -208,13 +205,12 @@ def _sealed(content: bytes) -> bytes:
     return content[:footer] + SEAL + sha256(content).digest() + content[footer:]
 
 
-def _unsealed(content: bytes) -> bytes:
+def _check_seal(content: bytes) -> None:
+    """Raises an error if a file is damaged. Polars can read the file with its seal."""
     footer = _footer(content)
     seal = max(0, footer - len(SEAL) - sha256().digest_size)
-    bare = content[:seal] + content[footer:]
-    if content[seal:footer] != SEAL + sha256(bare).digest():
+    if content[seal:footer] != SEAL + sha256(content[:seal] + content[footer:]).digest():
         raise ValueError("it is damaged or was written by another program: its checksum does not match")
-    return bare
 
 
 def _footer(content: bytes) -> int:

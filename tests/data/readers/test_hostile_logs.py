@@ -11,7 +11,8 @@ import pytest
 
 import policyforest as pf
 from policyforest._support.formulas import Expression
-from policyforest.data.readers.parquet_process import ParquetProcess
+from policyforest.data import transition_files
+from policyforest.data.parquet_process import ParquetProcess
 
 COLUMNS: dict[str, Any] = {"state": ["x", "v"], "action": ["u"], "reward": "-(x**2)"}
 HEADER = "x,v,u\n"
@@ -108,16 +109,23 @@ def test_damaged_numpy_archives_are_refused(tmp_path: Path) -> None:
     assert refused > 50
 
 
-def test_damaged_parquet_files_never_end_the_process(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """Two wrong bytes make this version of polars ask for 2 exabytes and abort; others make it panic."""
+def parquet_contents(path: Path) -> tuple[bytes, bytes]:
+    """A Parquet file, and the same file with two wrong bytes, which make this version of polars ask for 2 exabytes and
+    abort."""
     rng = np.random.default_rng(0)
     table = {name: rng.normal(size=2_000) for name in ("x", "v", "u")}
     table |= {"e": np.repeat(np.arange(20), 100), "name": np.array([f"n{i % 7}" for i in range(2_000)])}
     table |= {"done": rng.random(2_000) < 0.01}
-    polars.DataFrame(table).write_parquet(tmp_path / "log.parquet", row_group_size=500, compression="snappy")
-    whole = (tmp_path / "log.parquet").read_bytes()
-    aborting = bytearray(whole)
+    polars.DataFrame(table).write_parquet(path, row_group_size=500, compression="snappy")
+    aborting = bytearray(path.read_bytes())
     aborting[14], aborting[63] = 247, 43
+    return path.read_bytes(), bytes(aborting)
+
+
+def test_damaged_parquet_files_never_end_the_process(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Some wrong bytes make polars abort or panic."""
+    rng = np.random.default_rng(0)
+    whole, aborting = parquet_contents(tmp_path / "log.parquet")
     refused = 0
     with ParquetProcess() as process:
         for i in range(40):
@@ -132,6 +140,15 @@ def test_damaged_parquet_files_never_end_the_process(tmp_path: Path, capfd: pyte
                 refused += 1
     assert refused >= 20
     assert capfd.readouterr().err == ""
+
+
+def test_a_sealed_file_that_aborts_polars_does_not_end_the_process(tmp_path: Path) -> None:
+    """Anyone can compute the seal of a file of transitions, so it proves nothing about the origin of a file."""
+    path = tmp_path / "log.parquet"
+    path.write_bytes(transition_files._sealed(parquet_contents(path)[1]))
+    for load in (pf.Transitions.load, pf.read_transitions):
+        with pytest.raises(ValueError, match=r"log\.parquet: is not a Parquet file that can be read"):
+            load(path)
 
 
 def test_a_process_that_is_killed_is_told_of_and_replaced(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from typing import Any, ParamSpec, Unpack
 import numpy as np
 from gymnasium.spaces import Box
 
+from policyforest.data.parquet_process import ParquetProcess
 from policyforest.data.readers import assembly
 from policyforest.data.readers.action_limits import ActionBounds, action_box
 from policyforest.data.readers.array_files import read_array_file
@@ -25,7 +26,6 @@ from policyforest.data.readers.log_history import SIGNAL_KEYWORDS, Log, LogKeywo
 from policyforest.data.readers.log_plant import log_plant
 from policyforest.data.readers.minari_files import read_minari
 from policyforest.data.readers.parquet_files import read_parquet
-from policyforest.data.readers.parquet_process import ParquetProcess
 from policyforest.data.readers.reading_settings import ReadingSettings
 from policyforest.data.readers.resampling import resampled
 from policyforest.data.readers.resolved_columns import ResolvedColumns

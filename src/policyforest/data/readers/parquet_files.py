@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from policyforest._support.extras import import_extra
+from policyforest.data.parquet_process import ParquetProcess
 from policyforest.data.readers.columns import Columns
-from policyforest.data.readers.parquet_process import ParquetProcess
 from policyforest.data.readers.polars_tables import column_expressions, table_rows, well_formed
 from policyforest.data.readers.resolved_columns import ResolvedColumns, resolve
 from policyforest.data.readers.rows import Problems, Rows

@@ -3,7 +3,7 @@
 A damaged file can make polars end the process that it runs in (1 of 3,400 damaged files did: some panics
 cannot be caught), and others make it print tracebacks of its own. Therefore another process reads: it receives a plan,
 and writes the requested columns to a file that this process reads. One process serves all files of a log; it starts in
-0.2 s.
+0.2 s. Files of transitions are read in the same way: their seal detects damage, but anyone can write one.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ for line in sys.stdin:
     try:
         if plan is None:
             answer["names"] = list(polars.read_parquet_schema(path))
+            answer["text"] = polars.read_parquet_metadata(path).get("policyforest")
         else:
             frame = polars.LazyFrame.deserialize(io.BytesIO(base64.b64decode(plan)))
             frame.collect(engine="streaming").write_ipc(result)
@@ -58,8 +59,12 @@ class ParquetProcess:
 
     def names(self, path: Path) -> list[str]:
         """The columns of a file."""
-        names: list[str] = self._ask(path, None, None)["names"]
-        return names
+        return self.contents(path)[0]
+
+    def contents(self, path: Path) -> tuple[list[str], str | None]:
+        """The columns of a file, and the text that `Transitions.save` stores with them."""
+        answer = self._ask(path, None, None)
+        return answer["names"], answer["text"]
 
     def table(self, path: Path, expressions: list[Any]) -> Any:
         """A DataFrame with the values of polars expressions over the file's columns."""
