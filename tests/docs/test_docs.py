@@ -68,7 +68,7 @@ def test_the_parameters_of_read_log_are_documented_apart_from_the_fields_of_colu
     columns = [field.name for field in fields(pf.Columns)]
     assert documented_names("The fields of `pf.Columns`") == columns
     others = set(inspect.signature(pf.read_log).parameters) - {"path", "columns", "names"}
-    assert set(documented_names("The other parameters of `pf.read_log`")) == others
+    assert set(documented_names("other parameters of `pf.read_log`")) == others
 
 
 def test_the_example_of_a_log_prints_what_its_comments_say(
