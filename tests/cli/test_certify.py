@@ -84,6 +84,8 @@ def test_an_empty_set_is_an_answer_with_exit_code_1(folder: Path) -> None:
         (("--box", "1,2"), "--box: is '1,2', must be 'lo:hi, lo:hi, …'"),
         (("--problem", "double-integrator", "--data", "x.csv"), "--problem: is given, must be left out with --data"),
         ((), "--problem: is missing"),
+        (("--problem", "Pendulum-v1"), "--problem: is 'Pendulum-v1', must be a problem of this library"),
+        (("--problem", "double-integer"), "--problem: is 'double-integer'"),
         (("-o", "x.txt", "--problem", "double-integrator"), "--output: is 'x.txt', must end in .pfcert"),
         (("--equations", "none.json"), "--equations: is 'none.json', must be a file"),
         (("--equations", __file__), "equations: must be a JSON object (Extra data"),

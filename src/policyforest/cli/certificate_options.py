@@ -71,7 +71,13 @@ class SystemOptions:
             raise ValueError(
                 "--problem: is missing, must be given (or --equations, --data) because the policy names no problem"
             )
-        return open_environment(name)
+        found = open_environment(name, "--problem")
+        if not isinstance(found.unwrapped, NativeProblem):
+            raise ValueError(
+                f"--problem: is {name!r}, must be a problem of this library ({', '.join(PROBLEMS)}), because a proof "
+                "needs its equations; for another system, give --equations or --data"
+            )
+        return found
 
     def arguments(self) -> dict[str, Any]:
         """The arguments of `certify` that belong to the system."""

@@ -16,11 +16,11 @@ PROBLEM_HELP = f"{', '.join(PROBLEMS)}, or any Gymnasium id."
 ProblemName = Annotated[str | None, typer.Argument(metavar="PROBLEM", help=PROBLEM_HELP)]
 
 
-def open_environment(problem: str) -> Environment:
-    """The environment of a short name or of an id; to be closed by the caller."""
+def open_environment(problem: str, argument: str = "PROBLEM") -> Environment:
+    """The environment of a short name or of an id; to be closed by the caller. Errors name the argument."""
     try:
         return gym.make(environment_id(problem))
     except (NameNotFound, NamespaceNotFound, VersionNotFound) as error:
         names = ", ".join(PROBLEMS)
         hint = suggestion(problem, PROBLEMS) or f" ({error})"
-        raise ValueError(f"PROBLEM: is {problem!r}{hint}, must be one of {names}, or a Gymnasium id") from error
+        raise ValueError(f"{argument}: is {problem!r}{hint}, must be one of {names}, or a Gymnasium id") from error
