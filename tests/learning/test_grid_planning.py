@@ -64,25 +64,37 @@ def test_an_angle_of_sine_and_cosine_is_one_axis_without_a_seam(pendulum_model: 
     np.testing.assert_allclose(near[0], near[1], atol=1e-4)
 
 
-def test_values_solve_the_bellman_equation(linear_model: pf.DynamicsModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compared with a plain loop over states, actions and steps."""
-    monkeypatch.setattr(grid_planning, "FINE", replace(FINE, states={2: 9}))
+@pytest.fixture(scope="module")
+def noisy_model() -> pf.DynamicsModel:
+    data = linear_samples(600)
+    noise = 0.05 * np.random.default_rng(5).normal(size=data.states.shape)
+    return pf.DynamicsForest().fit(replace(data, next_states=data.next_states + noise))
+
+
+@pytest.mark.parametrize(("name", "size"), [("linear_model", "DENSE"), ("noisy_model", "FINE")])
+def test_values_solve_the_bellman_equation(
+    name: str, size: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Compared with a plain loop over states, actions and steps; models with noise and without have their own sizes."""
+    model, used = request.getfixturevalue(name), replace(getattr(grid_planning, size), states={2: 9})
+    assert model.is_quiet == (size == "DENSE")
+    monkeypatch.setattr(grid_planning, size, used)
     monkeypatch.setattr(grid_planning, "SETTLED", 1e-9)
-    rollouts = ModelRollouts(linear_model, DISCOUNT, 4)
-    plan = pf.GridPlanning(DISCOUNT).plan(linear_model, rollouts)
-    grid = StateGrid.of(linear_model, {2: 9})
+    rollouts = ModelRollouts(model, DISCOUNT, 4)
+    plan = pf.GridPlanning(DISCOUNT).plan(model, rollouts)
+    grid = StateGrid.of(model, {2: 9})
     assert grid is not None
     for i in (0, 17, 40, 80):
         worth = []
-        for action in product(np.linspace(-2.0, 2.0, 7), repeat=2):
+        for action in product(np.linspace(-2.0, 2.0, used.actions[2]), repeat=2):
             total = 0.0
-            for b, residual in enumerate(_quantiles(linear_model.residuals, FINE.noise)):
+            for b, residual in enumerate(_quantiles(model.residuals, used.noise)):
                 row = plan.states[i : i + 1], np.array([action]), np.array([residual], dtype=np.uint32)
                 ahead, reward, chance, paid = rollouts.member(b % 4).step(*row, True)
                 where, shares = grid.corners(ahead)
                 later = sum(plan.values[w] * s for w, s in zip(where[0], shares[0], strict=True))
                 total += float((1 - chance[0]) * (reward[0] + DISCOUNT * later) + chance[0] * paid[0])
-            worth.append(total / FINE.noise)
+            worth.append(total / used.noise)
         assert max(worth) == pytest.approx(plan.values[i], rel=1e-5, abs=1e-5)
 
 
