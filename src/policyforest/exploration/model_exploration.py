@@ -185,16 +185,17 @@ class ModelExploration(ExploringAgent):
         executor: Executor | None = None,
     ) -> Policy:
         """The best of up to n policies, chosen by `validation_episodes` episodes of each, under the guard if there is
-        one. Without an environment, or with None, it is chosen by what the policies of the run earned in their
-        episodes, and by members of the model's ensemble that none of them was made with. So a run that was good and
-        got worse returns to an earlier policy."""
+        one: the policy planned from all samples, unless another is better by more than one standard error. Without an
+        environment, or with None, it is chosen by what the policies of the run earned in their episodes, and by members
+        of the model's ensemble that none of them was made with. So a run that was good and got worse returns to an
+        earlier policy."""
         if validation_episodes is not None:
             whole_number("validation_episodes", validation_episodes, at_least=1)
         candidates, model = self._choices(n, callback)
         if self.env is not None and validation_episodes is not None:
             how = self.seed, self.guarded, self.longest_judged
             judging = known_task(self.env, *self._judged_by)
-            return best_by_validation(candidates, judging, validation_episodes, *how)
+            return best_by_validation(candidates, judging, validation_episodes, *how, first_preferred=True)
         return self._reliable(candidates[0], model)
 
     def _choices(self, n: int, callback: PolicyCallback | None) -> tuple[list[Policy], DynamicsModel]:

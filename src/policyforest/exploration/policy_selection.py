@@ -71,13 +71,21 @@ def best_by_validation(
     seed: int,
     guarded: Callable[[Policy], Any] = lambda policy: policy,
     max_steps: int | None = None,
+    *,
+    first_preferred: bool = False,
 ) -> Policy:
     """The policy with the best mean return; all play episodes of the same starts and noise. `guarded` gives the object
-    that plays instead of a policy; an episode that is longer than `max_steps` is cut."""
+    that plays instead of a policy; an episode that is longer than `max_steps` is cut. If the first candidate is
+    preferred, it is the best unless another is better by more than one standard error of the difference: ten episodes
+    of Pendulum-v1 may differ by more than policies do."""
     number = whole_number("validation_episodes", episodes, at_least=1)
     judge = partial(evaluate, env=env, episodes=number, seed=VALIDATION_SEED + seed, max_steps=max_steps)
-    means = [judge(guarded(policy)).mean for policy in candidates]
-    return candidates[int(np.argmax(means))]
+    returns = np.array([judge(guarded(policy)).returns for policy in candidates])
+    best = int(np.argmax(returns.mean(axis=1)))
+    gains = returns[best] - returns[0]
+    if first_preferred and float(gains.mean()) <= float(gains.std(ddof=min(1, number - 1))) / number**0.5:
+        best = 0
+    return candidates[best]
 
 
 def best_on_samples(candidates: Sequence[Policy], samples: Transitions, learner: FittedQIteration) -> Policy:
