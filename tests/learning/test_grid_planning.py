@@ -52,6 +52,30 @@ def test_states_outside_of_the_grid_have_the_value_of_its_edge(linear_model: pf.
     np.testing.assert_allclose(corner, [grid.states[:, 0].max(), grid.states[:, 1].min()])
 
 
+def test_a_wrong_reading_of_a_sensor_does_not_take_the_grid_from_the_other_states() -> None:
+    data = linear_samples(600)
+    wrong = data.states.copy()
+    wrong[300, 1] = 1e6
+    grid = FINE.grid(pf.DynamicsForest().fit(replace(data, states=wrong)))
+    assert grid is not None
+    np.testing.assert_array_equal(grid.states.max(axis=0), np.concatenate([data.states, data.next_states]).max(axis=0))
+
+
+def test_the_grid_spans_states_that_a_trajectory_passed_through() -> None:
+    data = linear_samples(600)
+    away = np.linspace(2.0, 40.0, 40)  # fewer than one percent of the states are beyond 35
+    passed = np.stack([away, away], axis=1)
+    states, ahead = np.concatenate([data.states, passed]), np.concatenate([data.next_states, passed])
+    rows = np.arange(640) % 600
+    longer = pf.Transitions(
+        states, data.actions[rows], data.rewards[rows], ahead, np.zeros(640, bool), np.arange(640) // 20,
+        action_space=data.action_space,
+    )  # fmt: skip
+    grid = FINE.grid(pf.DynamicsForest().fit(longer))
+    assert grid is not None
+    np.testing.assert_array_equal(grid.states.max(axis=0), [40.0, 40.0])
+
+
 def test_an_angle_of_sine_and_cosine_is_one_axis_without_a_seam(pendulum_model: pf.DynamicsModel) -> None:
     grid = FINE.grid(pendulum_model)
     assert grid is not None

@@ -5,7 +5,7 @@ An axis is a dimension of the state, or the angle of a sine-cosine pair. Periodi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 
 from policyforest._support.arguments import Floats
 from policyforest.learning.dynamics.dynamics_model import DynamicsModel
+
+# The quantiles between which most states lie.
+MOST = (0.01, 0.99)
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,7 @@ class StateGrid:
 
 def _widened(model: DynamicsModel, beyond: float) -> Floats:
     data, box = model.transitions, model.edge(0.0).box
+    _leave_outliers(box, np.concatenate([data.states, data.next_states[~data.terminals]]), data.periodic)
     width = box[:, 1] - box[:, 0]
     limits = np.where(np.isfinite(data.state_limits), data.state_limits, np.array([-np.inf, np.inf]))
     low = np.minimum(np.maximum(box[:, 0] - beyond * width, limits[:, 0]), box[:, 0])
@@ -92,6 +96,23 @@ def _widened(model: DynamicsModel, beyond: float) -> Floats:
     for d in data.periodic:
         found[d] = box[d]
     return found
+
+
+def _leave_outliers(box: Floats, states: Floats, periodic: Container[int]) -> None:
+    """Cuts from the box of the states those that are separated from all others by more than the range of most states: a
+    single wrong reading of a sensor would leave few points of the grid for all other states. States that a trajectory
+    passed through are near each other, however few they are."""
+    low, high = np.quantile(states, MOST, axis=0)
+    for d in np.flatnonzero(high > low):
+        if d in periodic:
+            continue
+        ordered = np.sort(states[:, d])
+        apart, middle = np.flatnonzero(np.diff(ordered) > high[d] - low[d]), len(ordered) // 2
+        below, above = apart[apart < middle], apart[apart >= middle]
+        if len(below):
+            box[d, 0] = ordered[below[-1] + 1]
+        if len(above):
+            box[d, 1] = ordered[above[0]]
 
 
 def _crossings(axes: list[_Axis], still: Floats) -> Floats:
