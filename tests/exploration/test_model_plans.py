@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from gymnasium.spaces import Box
 
 import policyforest as pf
 from exploring import Corridor, corridor_problem
@@ -47,6 +48,39 @@ def test_a_plan_is_made_when_samples_have_grown_or_predictions_were_wrong():
     assert planner.due(model, data[:90])
     moved = pf.Transitions.concatenate([data[:60], _displaced(data[60:70])])
     assert planner.due(model, moved)
+
+
+def test_a_plan_is_made_when_episodes_ended_where_no_end_was_expected():
+    planner, data = ModelPlanner(0.7, growth=0.5), pf.collect(Corridor(), episodes=10, seed=0)
+    ended = replace(data, terminals=np.isin(np.arange(100), [69]))
+    assert not planner.due(planner.learn_model(data[:60], 0), data[:70])
+    assert planner.due(planner.learn_model(ended[:60], 0), ended[:70])
+    known = replace(planner, terminal=lambda states, actions, ahead: np.zeros(len(states)))
+    assert not known.due(known.learn_model(ended[:60], 0), ended[:70])
+
+
+@pytest.mark.parametrize(
+    ("kind", "ends"),
+    [
+        ("thresholds", lambda s: s[:, 0] > 0.5),
+        ("logistic", lambda s: (s**2).sum(axis=1) > 0.8),
+        ("forest", lambda s: (np.sin(9 * s[:, 0]) > 0.3) & (s[:, 1] > 0)),
+    ],
+)
+def test_the_chance_of_an_end_is_that_of_the_compiled_model(kind, ends):
+    rng = np.random.default_rng(0)
+    states = rng.uniform(-1, 1, (600, 2))
+    states = states[~ends(states)]
+    actions = rng.uniform(-1, 1, (len(states), 2))
+    ahead = states + 0.5 * actions
+    ended, episodes = ends(ahead), np.arange(len(states)) // 10
+    space = Box(-1.0, 1.0, (2,), np.float64)
+    data = pf.Transitions(states, actions, -ended.astype(float), ahead, ended, episodes, action_space=space)
+    model = ModelPlanner(0.7).learn_model(data, 0)
+    assert model.end.kind == kind
+    predicted, _, chance, _ = model.native.step(states, actions, None, False)
+    np.testing.assert_allclose(model.end.chance_at(predicted), chance, atol=1e-9)
+    assert model.end.chance_at(ahead[ended]).mean() > 0.5 > model.end.chance_at(ahead[~ended]).mean()
 
 
 def test_plans_wait_for_several_new_samples_of_each_dimension():

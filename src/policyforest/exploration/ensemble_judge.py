@@ -24,6 +24,8 @@ JUDGED_STARTS = 48
 NEAR, FAR = 0.7, 1.5
 # The model was wrong if its errors on new steps exceed those on held-out samples by this factor.
 WRONG = 4.0
+# An end was expected if the model gave it at least this probability.
+EXPECTED = 0.5
 
 
 class EnsembleJudge:
@@ -82,8 +84,11 @@ def likely_starts(model: DynamicsModel, n: int, away: float, rng: np.random.Gene
 
 
 def was_wrong(model: DynamicsModel, newer: Transitions) -> bool:
-    """Whether the errors on new steps are clearly larger than those on held-out steps when the model was learned."""
-    living = ~newer.terminals
+    """Whether the errors on new steps are clearly larger than those on held-out steps when the model was learned, or
+    most of the steps that ended an episode were not expected to."""
+    living, ended = ~newer.terminals, newer.next_states[newer.terminals]
+    if model.known_terminal is None and len(ended) and float(model.end.chance_at(ended).mean()) < EXPECTED:
+        return True
     if not living.any():
         return False
     rows, before = newer[np.flatnonzero(living)], model.transitions

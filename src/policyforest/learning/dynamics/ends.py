@@ -18,7 +18,7 @@ from policyforest._support.linear_systems import solved
 from policyforest.data.transitions import Transitions
 from policyforest.forest.growing import grow_forest
 from policyforest.learning.dynamics.choice import HeldOut, choose
-from policyforest.learning.dynamics.regression import FittedOutput, ModelInputs, fit_output
+from policyforest.learning.dynamics.regression import FittedOutput, ModelInputs, fit_output, predict
 
 EndKind = Literal["never", "thresholds", "logistic", "forest"]
 # A threshold that explains fewer of the ends than this share is a coincidence.
@@ -39,6 +39,14 @@ class EndModel:
     chance: FittedOutput | None = None
     reward: FittedOutput | None = None
     """The reward of a terminal step, over the inputs of the dynamics"""
+
+    def chance_at(self, next_states: Floats) -> Floats:
+        """The probability that steps to these states are terminal."""
+        if self.inputs is not None and self.chance is not None:
+            linear = predict(self.chance, self.inputs, next_states)
+            return _sigmoid(linear) if self.kind == "logistic" else np.clip(linear, 0.0, 1.0)
+        beyond = [sign * next_states[:, d] > limit for d, sign, limit in self.thresholds]
+        return np.any(beyond, axis=0).astype(np.float64) if beyond else np.zeros(len(next_states))
 
     def compile_into(self, model: _core.LearnedModel, dynamics_inputs: ModelInputs) -> None:
         """Adds the end to a compiled model."""
