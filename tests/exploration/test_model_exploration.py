@@ -14,8 +14,10 @@ import pytest
 import policyforest as pf
 from exploring import Corridor, corridor_problem, same_samples
 from planning_agents import Valley, agent, distance
-from policyforest.exploration import make_agent, model_exploration, model_planner
+from policyforest.exploration import ModelPlanner, make_agent, model_exploration, model_planner
+from policyforest.exploration.found_goals import nothing_paid
 from policyforest.exploration.known_formulas import known_function
+from policyforest.learning.improvement.simple_policies import constant_policy
 
 pytestmark = pytest.mark.usefixtures("small_plans")
 
@@ -101,6 +103,21 @@ def test_rewards_that_never_differ_are_no_goal():
     learner = agent(Unpaid(), seed=0).learn(episodes=4)
     assert learner.plans
     assert learner.found_nothing
+
+
+@pytest.mark.parametrize("pays", [True, False])
+def test_a_known_reward_that_no_step_has_earned_yet_is_something_to_go_for(pays):
+    data = pf.collect(Corridor(), episodes=40, seed=0)
+    data = data[np.flatnonzero(data.next_states[:, 0] < 0.5)]
+
+    def reward(states: Any, actions: Any, ahead: Any) -> Any:
+        return np.where(ahead[:, 0] > 0.55, float(pays), 0.0)
+
+    planner = ModelPlanner(0.7, reward)
+    unpaid = replace(data, rewards=np.zeros(len(data)))
+    judge = planner.judge(planner.learn_model(unpaid, 0), 0)
+    right, idle = (constant_policy(unpaid, np.array([a])) for a in (0.2, 0.0))
+    assert nothing_paid(judge, right, idle) == (not pays)
 
 
 def test_what_the_last_plan_finds_is_reported_as_found(monkeypatch):

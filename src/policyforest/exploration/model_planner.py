@@ -26,6 +26,7 @@ from policyforest._support.spaces import bounds
 from policyforest.data.known_functions import Known
 from policyforest.data.transitions import Transitions
 from policyforest.exploration.ensemble_judge import FAR, MEMBERS, EnsembleJudge, was_wrong
+from policyforest.exploration.found_goals import negligible, nothing_paid, novelty_bonus
 from policyforest.learning.contest import Q_DIMENSIONS
 from policyforest.learning.dynamics.dynamics_forest import DynamicsForest
 from policyforest.learning.dynamics.dynamics_model import DynamicsModel
@@ -62,10 +63,6 @@ OPTIMISTIC = "optimistic"
 # The new plan is played if its own member values it higher than the best earlier policy, by this share of that policy's
 # gain over a constant action.
 PROMISING = 0.1
-# Gains over a constant action that are below this share of the rewards' spread count as nothing.
-NEGLIGIBLE = 0.02
-# After n plans that sought novelty, its bonus is divided by 1 + n times this.
-FADING = 0.2
 # Steps of planned trajectories: this multiple of 1 / (1 - discount), for which a reward matters, within limits.
 HORIZON, SHORTEST, LONGEST = 1.2, 20, 100
 ROLLED_STATES = 600
@@ -200,11 +197,12 @@ class _Planning:
         constant = max(CONSTANTS, key=lambda name: float(values[name].mean()) if name in values else -np.inf)
         best = self._certain(best, values, constant)
         gain = values[best] - values[constant]
-        useless = best in CONSTANTS or not certainly_better(gain) or float(gain.mean()) < self._negligible()
-        useless = useless or self._nothing_paid()
+        least = negligible(self.task.samples, self.how.discount)
+        useless = best in CONSTANTS or not certainly_better(gain) or float(gain.mean()) < least
+        useless = useless or nothing_paid(self.judge, policies[best], policies[constant])
         sequence, explores = planned.sequence, useless and not self.task.final
         if explores:
-            novel = self._planned(self._novelty())
+            novel = self._planned(novelty_bonus(self.task.samples, self.how.discount, self.task.explored))
             policies["novelty"], best, sequence = novel.policy, "novelty", novel.sequence
         elif best in earlier and self._promising(values[new], values[best], values[constant]):
             policies[OPTIMISTIC], best = planned.policy, OPTIMISTIC
@@ -276,25 +274,3 @@ class _Planning:
         )
         found = improver.improve(self.model, policy)
         return found.policy if found.improved else None
-
-    @property
-    def _horizon(self) -> float:
-        """For how many steps a reward matters: 1 / (1 - gamma), or one step if every step so far ended its episode."""
-        return 1.0 if self.task.samples.terminals.all() else 1.0 / (1.0 - self.how.discount)
-
-    def _negligible(self) -> float:
-        """Smaller gains count as nothing: a small share of the spread of rewards, over the horizon."""
-        return NEGLIGIBLE * float(self.task.samples.rewards.std()) * self._horizon
-
-    def _nothing_paid(self) -> bool:
-        """Whether reward and ends are learned, all steps earned the same and none was terminal: then candidates differ
-        only in how far they leave the data."""
-        data = self.task.samples
-        told = self.model.known_reward is not None or self.model.known_terminal is not None
-        return not told and not data.terminals.any() and float(np.ptp(data.rewards)) == 0.0
-
-    def _novelty(self) -> float:
-        """The bonus for novelty: the range of the rewards over the horizon, smaller from episode to episode."""
-        rewards = self.task.samples.rewards
-        spread = max(float(rewards.max() - rewards.min()), 1e-6 * (1.0 + float(np.abs(rewards).max())))
-        return spread * self._horizon / (1.0 + FADING * self.task.explored)
