@@ -26,5 +26,5 @@ class Journal:
 
     def resume(self, run: RunDirectory) -> None:
         """Continues with a run directory whose episodes are already in the log."""
-        run.shorten_log(len(self.log))
+        run.rewrite_log(self.log)
         self.run = run

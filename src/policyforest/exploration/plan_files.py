@@ -15,6 +15,7 @@ import numpy as np
 
 from policyforest._support.arguments import Floats
 from policyforest.exploration.model_planner import EARLIER
+from policyforest.exploration.run_directory import PLAN_FILE
 from policyforest.policy.policy import Policy
 from policyforest.policy.policy_files import SUFFIX, load
 
@@ -77,8 +78,11 @@ class PlanFiles:
 
     def read(self, n_episodes: int) -> Iterator[StoredPlan]:
         """The plans of stored episodes; files that are damaged or of later episodes are dropped."""
-        for path in sorted(self._folder.glob(f"plan-*{SUFFIX}")):
-            number = int(path.stem.split("-")[1])
+        for path in sorted(self._folder.iterdir()):
+            name = PLAN_FILE.fullmatch(path.name)
+            if name is None:
+                continue
+            number = int(name[1])
             plan = None if number >= n_episodes else _read(path, number)
             if plan is None:
                 path.unlink()

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -32,6 +33,11 @@ from policyforest.exploration.explorers import EpisodeKind
 FORMAT = "policyforest run"
 VERSION = 1
 SETTINGS, LOG = "settings.json", "log.jsonl"
+# The files of a run. A copy of one, such as "episode-000001 (copy).safetensors", has another name and is ignored.
+EPISODE_FILE = re.compile(r"episode-(\d{6,})\.safetensors")
+PLAN_FILE = re.compile(r"plan-(\d{6,})\.pforest")
+# What `_support.files.replacing` leaves behind when its process is killed while it writes one of them.
+LEFTOVER = re.compile(rf"\.({EPISODE_FILE.pattern}|{PLAN_FILE.pattern}|settings\.json|log\.jsonl)\.[0-9a-f]{{8}}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +58,18 @@ def plans_needed(records: Sequence[Record], warm_start: bool) -> set[int]:
     return needed
 
 
+def holds_run(path: str | os.PathLike[str]) -> bool:
+    """Whether a folder holds a run; one that holds episodes or plans without their settings is an error."""
+    folder = _folder(path)
+    if (folder / SETTINGS).is_file():
+        return True
+    if folder.is_dir():
+        for name in sorted(os.listdir(folder)):
+            if EPISODE_FILE.fullmatch(name) or PLAN_FILE.fullmatch(name):
+                raise ValueError(f"run_dir: {folder / SETTINGS} is missing, but {folder} holds {name} of a run")
+    return False
+
+
 class RunDirectory:
     """One run, held by one process."""
 
@@ -62,25 +80,27 @@ class RunDirectory:
     @classmethod
     def create(cls, path: str | os.PathLike[str], settings: Mapping[str, Any]) -> RunDirectory:
         """A new run; a directory that holds one already is refused."""
-        folder = Path(path)
-        folder.mkdir(parents=True, exist_ok=True)
-        run = cls(folder, locked(folder, "run_dir"))
-        if (folder / SETTINGS).exists():
+        folder = _made_folder(path)
+        run = cls(folder, _locked(folder))
+        try:
+            if holds_run(folder):
+                raise ValueError(f"run_dir: {folder} already holds a run, must be empty (pf.resume continues a run)")
+            text = _settings_text(settings)
+            with replacing(folder / SETTINGS) as beside:
+                beside.write_text(text, encoding="utf-8")
+            flush(folder)
+        except BaseException:
             run.close()
-            raise ValueError(f"run_dir: {folder} already holds a run, must be empty (pf.resume continues a run)")
-        content = {"format": FORMAT, "version": VERSION, **settings}
-        with replacing(folder / SETTINGS) as beside:
-            beside.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-        flush(folder)
+            raise
         return run
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> tuple[RunDirectory, dict[str, Any]]:
         """Opens an existing run; also returns its settings."""
-        folder = Path(path)
-        if not (folder / SETTINGS).is_file():
+        folder = _folder(path)
+        if not holds_run(folder):
             raise FileNotFoundError(f"run_dir: {folder} holds no run ({SETTINGS} is missing)")
-        lock = locked(folder, "run_dir")
+        lock = _locked(folder)
         try:
             content = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
             if content["format"] != FORMAT or content["version"] != VERSION:
@@ -88,6 +108,9 @@ class RunDirectory:
         except (KeyError, TypeError, ValueError) as error:
             lock.close()
             raise ValueError(f"run_dir: {folder / SETTINGS} is not the settings of a run ({error})") from error
+        except BaseException:
+            lock.close()
+            raise
         return cls(folder, lock), {k: v for k, v in content.items() if k not in ("format", "version")}
 
     def add(self, number: int, record: Record) -> None:
@@ -110,13 +133,12 @@ class RunDirectory:
     def note(self, report: EpisodeReport) -> None:
         """Adds a line to the log."""
         with (self.path / LOG).open("a", encoding="utf-8") as file:
-            file.write(json.dumps(asdict(report)) + "\n")
+            file.write(_line(report) + "\n")
 
     def records(self) -> Iterator[Record]:
         """The finished episodes. A damaged last one is set aside; any other damage is an error."""
-        for leftover in self.path.glob(".*"):  # left by a process that was killed while it wrote
-            leftover.unlink()
-        numbers = sorted(int(file.stem.split("-")[1]) for file in self.path.glob("episode-*.safetensors"))
+        self._delete_leftovers()
+        numbers = sorted(int(name[1]) for name in map(EPISODE_FILE.fullmatch, os.listdir(self.path)) if name)
         for i, number in enumerate(numbers):
             if number != i:
                 raise ValueError(f"run_dir: {self._file(i)} is missing, but there are episodes after it")
@@ -128,8 +150,9 @@ class RunDirectory:
                 os.replace(self._file(number), self._file(number).with_suffix(".damaged"))
                 flush(self.path)
 
-    def shorten_log(self, n_episodes: int) -> None:
-        """Drops the lines of episodes that are to be played again."""
+    def rewrite_log(self, reports: Sequence[EpisodeReport]) -> None:
+        """Gives the log one line per finished episode: drops those of episodes that are to be played again, and adds
+        those that a killed process did not write."""
         log = self.path / LOG
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.is_file() else []
         kept = {}
@@ -139,11 +162,17 @@ class RunDirectory:
             except (ValueError, KeyError, TypeError):
                 continue  # half a line: the process was killed while it wrote
         with replacing(log) as beside:
-            beside.write_text("".join(f"{kept[e]}\n" for e in sorted(kept) if e < n_episodes), encoding="utf-8")
+            beside.write_text("".join(f"{kept.get(r.episode) or _line(r)}\n" for r in reports), encoding="utf-8")
 
     def close(self) -> None:
         """Releases the run for other processes."""
         self._lock.close()
+
+    def _delete_leftovers(self) -> None:
+        """Deletes what a process left behind that was killed while it wrote; other hidden files are the user's."""
+        for file in self.path.iterdir():
+            if LEFTOVER.fullmatch(file.name) and file.is_file() and not file.is_symlink():
+                file.unlink()
 
     def _file(self, number: int) -> Path:
         return self.path / f"episode-{number:06}.safetensors"
@@ -159,3 +188,43 @@ def _read(path: Path, number: int) -> Record:
         raise ValueError("its numbers have changed")
     episode = Episode(arrays["states"], arrays["actions"], arrays["rewards"], bool(content["terminal"]))
     return Record(episode, content["next"], arrays.get("start"))
+
+
+def _line(report: EpisodeReport) -> str:
+    return json.dumps(asdict(report))
+
+
+def _settings_text(settings: Mapping[str, Any]) -> str:
+    try:
+        return json.dumps({"format": FORMAT, "version": VERSION, **settings}, indent=1, allow_nan=False) + "\n"
+    except (TypeError, ValueError) as error:
+        plain = "numbers, texts and lists of them"
+        raise type(error)(f"run_dir: the settings of the agent must be {plain} to be kept there ({error})") from error
+
+
+def _folder(path: str | os.PathLike[str]) -> Path:
+    if path == "":  # pathlib would take it for the current folder
+        raise ValueError("run_dir: is '', must be the name of a folder")
+    try:
+        return Path(path)
+    except TypeError:
+        raise TypeError(f"run_dir: is {path!r}, must be the name of a folder") from None
+
+
+def _made_folder(path: str | os.PathLike[str]) -> Path:
+    folder = _folder(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        what = "is a file" if folder.is_file() else f"cannot be created ({error.strerror})"
+        raise type(error)(f"run_dir: {folder} {what}, must be a folder that can be written to") from error
+    return folder
+
+
+def _locked(folder: Path) -> FolderLock:
+    try:
+        return locked(folder, "run_dir")
+    except BlockingIOError:
+        raise
+    except OSError as error:
+        raise type(error)(f"run_dir: {folder} cannot be written to ({error.strerror or error})") from error

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -22,7 +23,7 @@ from policyforest.exploration.guards import stored_guard
 from policyforest.exploration.known_formulas import is_formula, known_name
 from policyforest.exploration.model_exploration import PLAN_AGENT, ModelExploration
 from policyforest.exploration.problem import CLASS, Explorable, Problem
-from policyforest.exploration.run_directory import RunDirectory
+from policyforest.exploration.run_directory import SETTINGS, RunDirectory
 from policyforest.policy.baseline import NoisyBaseline
 
 
@@ -47,9 +48,10 @@ def resume(
     """
     run, settings = RunDirectory.open(run_dir)
     try:
-        problem = Problem.from_settings(settings["problem"])
-        make = _maker(settings, n_jobs, {"reward": reward, "terminal": terminal})
-        make = partial(make, guard=stored_guard(settings, problem, guard))
+        with _settings_read(run):
+            problem = Problem.from_settings(settings["problem"])
+            make = _maker(settings, n_jobs, {"reward": reward, "terminal": terminal})
+            make = partial(make, guard=stored_guard(settings, problem, guard))
         if expected is not None and settings.get("agent") != expected.get("agent"):
             names = (agent_name(each) for each in (settings, expected))
             raise ValueError("run_dir: {} is another run: agent is {!r} there and {!r} here".format(run.path, *names))
@@ -68,9 +70,24 @@ def resume(
     return agent
 
 
+@contextmanager
+def _settings_read(run: RunDirectory) -> Iterator[None]:
+    """Errors of settings that somebody has changed name their file."""
+    try:
+        yield
+    except KeyError as error:
+        raise ValueError(f"run_dir: {run.path / SETTINGS} lacks the key {error.args[0]!r}") from error
+    except (TypeError, AttributeError) as error:
+        raise ValueError(f"run_dir: {run.path / SETTINGS} is not the settings of a run ({error})") from error
+
+
 def _environment(run: RunDirectory, problem: Problem) -> gym.Env[Any, Any]:
     """The environment of a run, made from the id that the run knows."""
-    env = gym.make(id_from_file(str(run.path), problem.id), **problem.env_kwargs)
+    try:
+        id_from_file(str(run.path), problem.id)
+    except ValueError as error:
+        raise ValueError(f"env: is None, must be given: {error}") from error
+    env = gym.make(problem.id, **problem.env_kwargs)
     env = known_task(env, problem.plant.reward, problem.plant.terminal)
     if problem.plant.signals is not None:
         env = SignalTask(env, **signal_options(problem.plant.signals, problem.plant.delay))
@@ -116,7 +133,8 @@ def stored_delay(run_dir: str | os.PathLike[str]) -> int:
     """The delay that a run found when it began."""
     run, settings = RunDirectory.open(run_dir)
     run.close()
-    return Problem.from_settings(settings["problem"]).plant.delay
+    with _settings_read(run):
+        return Problem.from_settings(settings["problem"]).plant.delay
 
 
 def _known(name: str, kept: str | None, given: KnownFunction | None) -> KnownFunction | None:

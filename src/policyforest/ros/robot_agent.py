@@ -7,7 +7,7 @@ from typing import Any
 
 from policyforest.exploration import ExploringAgent, make_agent, resume
 from policyforest.exploration.model_exploration import PLAN_AGENT
-from policyforest.exploration.run_directory import RunDirectory
+from policyforest.exploration.run_directory import RunDirectory, holds_run
 from policyforest.ros.config import RobotConfig
 from policyforest.ros.reward import known_formulas
 from policyforest.ros.robot_exploration import require_episodes, robot_problem
@@ -25,7 +25,7 @@ def robot_agent(name: str, config: RobotConfig, run_dir: Path, seed: int, n_jobs
         "n_jobs": n_jobs,
         "max_steps": episode.steps,
     }
-    begun = (run_dir / "settings.json").is_file()
+    begun = holds_run(run_dir)
     if name != PLAN_AGENT:
         settings["r_max"] = episode.r_max
     elif not begun or _knows_the_reward(run_dir):
