@@ -63,6 +63,15 @@ def test_a_known_reward_is_used_as_a_function_and_as_a_formula():
     assert by_function.best_policy(1, 1).info.settings["known"]["reward"].endswith("distance")
 
 
+def test_a_run_is_played_with_the_reward_and_the_end_that_are_known():
+    learner = agent(seed=3, reward="-2 * abs(next_s0)", terminal="next_s0 > 0.5").learn(episodes=6)
+    for episode, report in zip(learner.episodes, learner.log, strict=True):
+        assert report.episode_return == pytest.approx(-2 * np.abs(episode.states[1:]).sum())
+        assert report.terminal == (episode.states[-1, 0] > 0.5)
+        assert not (episode.states[1:-1] > 0.5).any()
+    assert any(report.terminal for report in learner.log)
+
+
 def test_formulas_name_dimensions_by_number_and_by_the_problem_s_names():
     problem = pf.exploration.Problem.of_env(gym.make("policyforest/SwingUp-v0"))
     named = known_function("reward", "-abs(next_theta) - u**2 + omega", problem)
@@ -187,4 +196,11 @@ def test_names_and_functions_that_do_not_fit_are_refused():
         agent(terminal=3)
     with pytest.raises(ValueError, match="growth"):
         agent(growth=-1.0)
+    with pytest.raises(ValueError, match="growth: is nan"):
+        agent(growth=math.nan)
+    with pytest.raises(ValueError, match=r"discount: is 1\.5, must be"):
+        pf.ModelExploration(Corridor(), discount=1.5)
+    for make in (pf.ModelExploration, pf.DisagreementExploration, pf.MultiResolutionExploration):
+        with pytest.raises(TypeError, match=f"growht, sed: {make.__name__} has no argument of this name"):
+            make(Corridor(), sed=3, growht=0.5)
     assert make_agent("plan", corridor_problem(), discount=0.9).model_planner.discount == 0.9

@@ -15,7 +15,7 @@ import policyforest as pf
 from exploring import Corridor, same_samples
 from planning_agents import agent
 from policyforest.data.known_functions import UnjudgedStepError
-from policyforest.exploration import resume
+from policyforest.exploration import ModelPlanner, resume
 
 pytestmark = pytest.mark.usefixtures("small_plans")
 
@@ -33,7 +33,7 @@ def test_a_reward_function_that_fails_costs_no_episode_and_the_error_names_the_s
     assert learner.n_episodes == len(learner.log) == len(list((tmp_path / "run").glob("episode-*"))) == 2
 
 
-@pytest.mark.parametrize("wrong", [math.nan, math.inf, "raises"])
+@pytest.mark.parametrize("wrong", [math.nan, math.inf, 1e80, None, "much", [1.0, 2.0], "raises"])
 def test_an_environment_s_reward_that_fails_costs_only_its_step(tmp_path, wrong):
     class Failing(Corridor):
         def step(self, action: Any) -> Any:
@@ -46,7 +46,9 @@ def test_an_environment_s_reward_that_fails_costs_only_its_step(tmp_path, wrong)
 
     Failing.__qualname__ = Corridor.__qualname__  # the same class, before it is repaired
     learner = agent(Failing(), seed=8, run_dir=tmp_path / "run")
-    with pytest.raises(ValueError, match=r"^reward: (is (nan|inf)|raised .*) at the state \[.*must"):
+    with pytest.raises(
+        ValueError, match=r"^reward: (is (nan|inf|1e\+80|None|'much'|\[1.0, 2.0\])|raised .*) at the state \[.*must"
+    ):
         learner.learn(episodes=6)
     assert [report.steps for report in learner.log] == [10, 10, 4]
     assert not learner.episodes[-1].terminal
@@ -67,6 +69,44 @@ def test_a_first_step_without_a_reward_leaves_no_episode():
         learner.learn(episodes=1)
     assert learner.n_episodes == 0
     learner.begin_episode()  # nothing is left of the first
+
+
+def test_a_state_of_a_size_that_no_model_can_learn_costs_only_its_step():
+    class Diverging(Corridor):
+        def step(self, action: Any) -> Any:
+            state, *rest = super().step(action)
+            return (state * 1e80 if (self.episode, self.t) == (1, 4) else state), *rest
+
+    learner = agent(Diverging(), seed=8)
+    with pytest.raises(ValueError, match=r"^next_state: is \[.*e\+\d\d\], must hold numbers of at most 1e\+70 in size"):
+        learner.learn(episodes=6)
+    assert [report.steps for report in learner.log] == [10, 3]
+
+
+@pytest.mark.parametrize("background", [False, True])
+def test_a_plan_that_fails_costs_no_episode_and_is_made_by_the_next_call(monkeypatch, background):
+    learner, plan, calls = agent(seed=5, growth=0.0), ModelPlanner.plan, []
+
+    def failing(self, task):
+        calls.append(task.seed)
+        if len(calls) == 2:
+            raise MemoryError("no memory today")
+        return plan(self, task)
+
+    monkeypatch.setattr(ModelPlanner, "plan", failing)
+    end = type(learner).end_episode
+    monkeypatch.setattr(type(learner), "end_episode", lambda self: end(self, background=background))
+    with pytest.raises(MemoryError, match="no memory today"):
+        learner.learn(episodes=5)
+    n_episodes = learner.n_episodes
+    assert n_episodes == len(learner.log) == len(learner.episodes) >= 3
+    assert not learner.transitions.terminals.any()
+    learner.learn(episodes=n_episodes + 1)
+    if not background:  # in the background, the failure is only known when another plan has begun
+        assert calls[1] == calls[2]
+        expected = agent(seed=5, growth=0.0).learn(episodes=n_episodes + 1)
+        assert same_samples(learner.transitions, expected.transitions)
+        assert [each.episode for each in learner.plans] == [each.episode for each in expected.plans]
 
 
 def test_an_environment_that_never_ends_is_cut(monkeypatch):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from loopback import EXAMPLE, Loopback
+from policyforest._support.formulas import Formula
 from policyforest.exploration import make_agent
 from policyforest.ros import network_watch
 from policyforest.ros.config import load_config
@@ -121,3 +122,17 @@ def test_the_time_of_a_recorded_command_is_that_of_the_published_one(network):
     RobotExploration(explorer(), config, network, recording=Log()).learn(episodes=1)
     assert len(published) == 8
     assert decided == published
+
+
+def test_a_formula_that_fails_ends_the_run_and_keeps_the_steps_before_it(network, pendulum):
+    RobotExploration(seen := explorer(), CONFIG, network).learn(episodes=2)
+    fast = np.abs(seen.transitions.next_states[:, 1])
+    last = 8 + int(np.argmax(fast[8:] > fast[:9].max()))  # the first step that is faster than all before it
+    assert last > 8
+    allowed = (fast[:last].max() + fast[last]) / 2
+    reward = Formula(f"1 / max(0, {float(allowed)!r} - abs(next_omega))", ["next_omega"])
+    agent, config = explorer(), replace(CONFIG, episode=replace(CONFIG.episode, reward=reward))
+    with pytest.raises(ValueError, match=r"^episode\.reward, episode\.terminal: formula .* is (nan|inf)"):
+        RobotExploration(agent, config, network).learn(episodes=4)
+    assert [report.steps for report in agent.log] == [8, last - 8]
+    np.testing.assert_array_equal(agent.transitions.states, seen.transitions.states[:last])

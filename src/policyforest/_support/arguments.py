@@ -17,6 +17,9 @@ Array = NDArray[Any]
 # Sums of squares of larger numbers could overflow while a forest grows.
 LARGEST = 1e150
 
+# Seeds of commands and agents: numbers are added to them, and the sums must stay below 2^64.
+LARGEST_SEED = 2**62
+
 # An error lists at most this many allowed words.
 MOST_SHOWN = 12
 

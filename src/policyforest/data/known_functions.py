@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 
 from policyforest._support.arguments import Floats
 
+# Larger states and rewards are refused, because the variance of squared errors of larger numbers could overflow.
+LARGEST = 1e70
+
 Known = Callable[[Floats, Floats, Floats], Any]
 """A function of rows of states, actions and next states that returns one number per row"""
 
@@ -43,11 +46,13 @@ def _called(name: str, function: Known, *rows: Floats) -> Floats:
     if returned.dtype.kind not in "fiub":
         raise ValueError(f"{name}: returned {returned.dtype}, must return real numbers")
     values: Floats = returned.astype(np.float64)
-    if not np.isfinite(values).all():
-        i = int(np.flatnonzero(~np.isfinite(values))[0])
-        raise UnjudgedStepError(
-            f"{name}: returned {values[i]} at {_step(rows, i)}, must return finite numbers (does it divide by zero?)"
-        )
+    wrong = ~(np.abs(values) <= LARGEST)
+    if wrong.any():
+        i = int(np.flatnonzero(wrong)[0])
+        allowed = "finite numbers (does it divide by zero?)"
+        if np.isfinite(values[i]):
+            allowed = f"numbers of at most {LARGEST:g} in size"
+        raise UnjudgedStepError(f"{name}: returned {values[i]} at {_step(rows, i)}, must return {allowed}")
     return values
 
 

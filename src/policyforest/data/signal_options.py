@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
 
@@ -57,6 +57,12 @@ class SignalOptions(HistoryOptions, total=False):
     """`HistoryOptions`, and `period`: seconds of a control step, `dt` in formulas."""
 
     period: float
+
+
+def require_signal_options(name: str, given: Mapping[str, object]) -> None:
+    """Raises an error that names arguments which are no options for signals; `name` has been called with them."""
+    if unknown := sorted(given.keys() - SignalOptions.__annotations__.keys()):
+        raise TypeError(f"{', '.join(unknown)}: {name} has no argument of this name")
 
 
 NAMES = tuple(SignalOptions.__annotations__)

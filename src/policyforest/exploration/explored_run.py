@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import gymnasium as gym
 
-from policyforest._support.arguments import whole_number
+from policyforest._support.arguments import LARGEST_SEED, whole_number
 from policyforest.data.transitions import Transitions
 from policyforest.environments.episodes import Episode
 from policyforest.exploration.background_plans import BackgroundPlans
@@ -45,7 +45,7 @@ class ExploredRun:
         self.planner = planner
         self.final = final or replace(planner.policy_learner, q_learner=planner.q_learner)
         self.r_max = checked_r_max(r_max)
-        self.seed = whole_number("seed", seed, at_least=0, at_most=2**62)
+        self.seed = whole_number("seed", seed, at_least=0, at_most=LARGEST_SEED)
         self._experience = Experience(self.problem, lambda box: self.planner.knownness_forest(box, self.seed))
         self._plans = BackgroundPlans()
         self._journal = Journal()

@@ -23,11 +23,12 @@ import os
 from functools import partial
 from typing import Any, Self, Unpack
 
+import gymnasium as gym
 import numpy as np
 from numpy.typing import ArrayLike
 
 from policyforest._support.arguments import Floats, whole_number
-from policyforest.data.signal_options import SignalOptions
+from policyforest.data.signal_options import SignalOptions, require_signal_options
 from policyforest.environments.episodes import Episode, random_streams
 from policyforest.exploration.agent_settings import agent_settings
 from policyforest.exploration.episode_report import EpisodeCallback
@@ -75,11 +76,13 @@ class ExploringAgent(ExploredRun):
         guard: NoisyBaseline | None = None,
         **signals: Unpack[SignalOptions],
     ) -> None:
+        require_signal_options(type(self).__name__, signals)
         super().__init__(stacked_system(problem, signals, guard), planner, final, r_max, seed)
         self._guard = fitted_guard(guard, self.problem)
         self.explorer = explorer
         self.max_steps = None if max_steps is None else whole_number("max_steps", max_steps, at_least=1)
         self._running: RunningEpisode | None = None
+        self._unplanned: Record | None = None
         if run_dir is not None:
             self._journal.run = RunDirectory.create(run_dir, self.settings())
 
@@ -98,6 +101,11 @@ class ExploringAgent(ExploredRun):
         if self.env is not None:
             stacked_system(self.env, {}, guard)
 
+    @property
+    def task(self) -> gym.Env[Any, Any] | None:
+        """The environment as its episodes are played."""
+        return self.env
+
     def guarded(self, policy: Policy) -> Policy | GuardedPolicy:
         """A policy as it may be played in the environment: under the guard, if there is one."""
         return policy if self._guard is None else GuardedPolicy(policy, self._guard)
@@ -114,9 +122,7 @@ class ExploringAgent(ExploredRun):
 
     def act(self, state: ArrayLike) -> Floats:
         """The action in a state. Constant time; a plan that has become ready is used from the next call on."""
-        running = self._running_episode("act")
-        if running.ended:
-            raise RuntimeError("act: no episode is running; call begin_episode first")
+        running = self._acting_episode()
         here = running.see(state)
         behaviour, kind = self._plans.behaviour, self.explorer.kind(self.n_episodes)
         if behaviour is None or kind == "random":
@@ -128,10 +134,7 @@ class ExploringAgent(ExploredRun):
     def observe(self, action: ArrayLike, reward: float, next_state: ArrayLike, terminal: bool) -> None:
         """Records the result of an action: the action that was really taken, the reward, the next state, and whether it
         ends the task (a time limit does not; after one, call `end_episode`)."""
-        running = self._running_episode("observe")
-        if self.r_max is not None and reward > self.r_max:
-            raise ValueError(f"r_max: is {self.r_max}, must be at least the reward {reward} that was just seen")
-        running.took(action, reward, next_state, terminal)
+        self._running_episode("observe").took(action, reward, next_state, terminal, self.r_max)
 
     def abandon_episode(self) -> None:
         """Forgets the running episode; the finished ones are kept."""
@@ -150,22 +153,27 @@ class ExploringAgent(ExploredRun):
         running = self._running_episode("end_episode")
         if len(running) == 0:
             raise RuntimeError("end_episode: nothing was observed; call abandon_episode to forget an empty episode")
-        self.wait()
+        self._before_recording()
         # In this order, a failure to write loses nothing, and a crash while planning costs no episode.
         record = self._record(running.episode())
         self._journal.keep(self.n_episodes, record)
         self._running = None
         self._experience.add(record.episode)
-        seconds = 0.0
+        seconds, self._unplanned = 0.0, record
         try:
+            self.wait()
             seconds = self._plan(record, background)
+            self._unplanned = None
         finally:  # the episode is kept and reported whatever goes wrong in its plan
             self._note(seconds)
 
     def keep_pending(self) -> None:
-        """Keeps an episode that has ended but could not be written."""
+        """Keeps an episode that has ended but could not be written, and makes a plan that was interrupted."""
         if self._running is not None and self._running.ended:
             self.end_episode()
+        if self._unplanned is not None:
+            self._plan(self._unplanned)
+            self._unplanned = None
 
     def restore(self, run: RunDirectory) -> None:
         """Restores the episodes of a run directory, and makes those plans again that the next episode needs."""
@@ -203,6 +211,16 @@ class ExploringAgent(ExploredRun):
         if self._running is None:
             raise RuntimeError(f"{caller}: no episode is running; call begin_episode first")
         return self._running
+
+    def _acting_episode(self) -> RunningEpisode:
+        running = self._running_episode("act")
+        if running.ended:
+            raise RuntimeError("act: no episode is running; call begin_episode first")
+        return running
+
+    def _before_recording(self) -> None:
+        """Waits for the plan in the background, because a record holds the values that the next plan begins with."""
+        self.wait()
 
     def _record(self, episode: Episode) -> Record:
         """A record of an episode that has just ended, and of the values that the plan after it begins with."""

@@ -37,10 +37,11 @@ def explore_environment(
     steps = None if total_timesteps is None else whole_number("total_timesteps", total_timesteps, at_least=1)
     agent.keep_pending()
     begun = agent.n_episodes
+    assert agent.task is not None
     with _progress(bar, most, steps) as advance:
         while (most is None or agent.n_episodes < most) and (steps is None or agent.total_steps < steps):
             left = None if steps is None else steps - agent.total_steps
-            play_episode(agent, agent.env, min((n for n in (agent.max_steps, left) if n is not None), default=None))
+            play_episode(agent, agent.task, min((n for n in (agent.max_steps, left) if n is not None), default=None))
             advance(agent.log[-1])
             if callback is not None and callback(agent.log[-1]) is False:
                 break
@@ -61,7 +62,7 @@ def play_episode(agent: ExploringAgent, env: gym.Env[Any, Any], limit: int | Non
             taken = action.astype(agent.problem.action_space.dtype)
             observation, reward, terminal, truncated, info = env.step(taken)
             applied = np.asarray(info.get("applied", taken), dtype=np.float64)  # the action that actuators applied
-            agent.observe(applied, float(reward), np.asarray(observation, np.float64), bool(terminal))
+            agent.observe(applied, reward, np.asarray(observation, np.float64), bool(terminal))  # type: ignore[arg-type]
             if terminal or truncated:
                 break
     except UnjudgedStepError:

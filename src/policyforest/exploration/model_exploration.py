@@ -12,10 +12,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Unpack
 
+import gymnasium as gym
 import numpy as np
 from numpy.typing import ArrayLike
 
-from policyforest._support.arguments import Floats, whole_number
+from policyforest._support.arguments import Floats, real_number, whole_number
 from policyforest._support.blas import one_blas_thread
 from policyforest.data.plant import KnownFunction
 from policyforest.data.signal_options import SignalOptions
@@ -31,8 +32,7 @@ from policyforest.exploration.plan_files import PlanFiles, StoredPlan, may_lack_
 from policyforest.exploration.policy_selection import PolicyCallback, best_by_validation
 from policyforest.exploration.problem import Explorable
 from policyforest.exploration.run_directory import Record, RunDirectory
-from policyforest.exploration.running_episode import RunningEpisode
-from policyforest.exploration.shown_policies import most_valuable, reliable, shown_policies
+from policyforest.exploration.shown_policies import most_valuable, newest_and_best, reliable, shown_policies
 from policyforest.forest.executors.interface import Executor
 from policyforest.learning.dynamics.dynamics_model import DynamicsModel
 from policyforest.learning.improvement.simple_policies import constant_policy, middle_action
@@ -81,9 +81,11 @@ class ModelExploration(ExploringAgent):
         guard: NoisyBaseline | None = None,
         **signals: Unpack[SignalOptions],
     ) -> None:
-        gamma = discount_of(system, discount)
+        growth = real_number("growth", growth, at_least=0.0)
+        gamma = real_number("discount", discount_of(system, discount), at_least=0.0, below=1.0)
         self._known = {"reward": known_name(reward), "terminal": known_name(terminal)}
         self._judged_by = reward, terminal
+        self._task: gym.Env[Any, Any] | None = None
         self._found: tuple[int, bool] | None = None
         self._stored: list[StoredPlan] = []
         self._model: DynamicsModel | None = None
@@ -136,6 +138,13 @@ class ModelExploration(ExploringAgent):
         return self._guarded(here, held(np.asarray(behaviour.policy.act(here)), self.problem.action_space))
 
     @property
+    def task(self) -> gym.Env[Any, Any] | None:
+        """The environment with the reward and the ends that are known."""
+        if self._task is None and self.env is not None:
+            self._task = known_task(self.env, *self._judged_by)
+        return self._task
+
+    @property
     def plans(self) -> Sequence[StoredPlan]:
         """The plans so far, oldest first."""
         return tuple(self._stored)
@@ -156,7 +165,8 @@ class ModelExploration(ExploringAgent):
             self._experience.add(record.episode)
             seconds = 0.0
             if i in stored:
-                self._use(stored[i])
+                self._stored.append(stored[i])
+                self._plans.use(stored[i].policy)
             elif may_lack_plan(stored, i, len(self._stored)):
                 self._learn_models_again()
                 seconds = self._plan(record)
@@ -192,10 +202,9 @@ class ModelExploration(ExploringAgent):
         if validation_episodes is not None:
             whole_number("validation_episodes", validation_episodes, at_least=1)
         candidates, model = self._choices(n, callback)
-        if self.env is not None and validation_episodes is not None:
+        if self.task is not None and validation_episodes is not None:
             how = self.seed, self.guarded, self.longest_judged
-            judging = known_task(self.env, *self._judged_by)
-            return best_by_validation(candidates, judging, validation_episodes, *how, first_preferred=True)
+            return best_by_validation(candidates, self.task, validation_episodes, *how, first_preferred=True)
         return self._reliable(candidates[0], model)
 
     def _choices(self, n: int, callback: PolicyCallback | None) -> tuple[list[Policy], DynamicsModel]:
@@ -220,6 +229,9 @@ class ModelExploration(ExploringAgent):
         candidates = shown_policies(final, plans, data, planner.discount)
         idle = constant_policy(data, middle_action(data))
         return reliable(candidates, idle, planner.judge(model, self.seed))
+
+    def _before_recording(self) -> None:
+        """An episode is kept without waiting for a plan in the background, which may fail."""
 
     def _record(self, episode: Any) -> Record:
         return Record(episode, "plain", None)
@@ -250,12 +262,7 @@ class ModelExploration(ExploringAgent):
         """The newest policies of plans that did not explore, newest first, and the one whose episodes earned most."""
         idle = constant_policy(self.transitions, middle_action(self.transitions))
         shown = shown_policies(idle, self._stored, self.transitions, self.model_planner.discount)[1:]
-        played = [each for each in shown if each.returns]
-        best = max(played, key=lambda each: float(np.mean(each.returns)), default=None)
-        recent = [each.policy for each in reversed(shown)][:REMEMBERED]
-        if best is not None and not any(best.policy is policy for policy in recent):
-            recent.append(best.policy)
-        return tuple(recent)
+        return newest_and_best(shown, REMEMBERED)
 
     def _make(self, task: ModelTask, episode: int) -> ModelPlan:
         made = self.model_planner.plan(task)
@@ -268,10 +275,6 @@ class ModelExploration(ExploringAgent):
         self._stored.append(stored)
         self._model, self._compared = made.model, made.model if task.like is None else self._compared
         return made
-
-    def _use(self, stored: StoredPlan) -> None:
-        self._stored.append(stored)
-        self._plans.use(stored.policy)
 
     def _labelled(self, made: ModelPlan) -> Policy:
         told = {"discount": self.model_planner.discount, "winner": made.winner, "known": self._known}
@@ -289,9 +292,3 @@ class ModelExploration(ExploringAgent):
         if not before:
             return "random"
         return "optimistic" if before[-1].explores or before[-1].winner == OPTIMISTIC else "plain"
-
-    def _acting_episode(self) -> RunningEpisode:
-        running = self._running_episode("act")
-        if running.ended:
-            raise RuntimeError("act: no episode is running; call begin_episode first")
-        return running

@@ -57,6 +57,16 @@ def shown_policies(final: Policy, plans: Sequence[StoredPlan], data: Transitions
     return [shown_policy(policy, data, episodes, discount) for policy, episodes in recent]
 
 
+def newest_and_best(shown: Sequence[ShownPolicy], number: int) -> tuple[Policy, ...]:
+    """Up to `number` of the newest policies, newest first, and the one whose episodes earned most."""
+    played = [each for each in shown if each.returns]
+    best = max(played, key=lambda each: float(np.mean(each.returns)), default=None)
+    recent = [each.policy for each in reversed(shown)][:number]
+    if best is not None and not any(best.policy is policy for policy in recent):
+        recent.append(best.policy)
+    return tuple(recent)
+
+
 def shown_policy(policy: Policy, data: Transitions, episodes: Sequence[int], discount: float) -> ShownPolicy:
     """A policy with its complete episodes: those that ended, or that are as long as any. Others were cut by a budget,
     and show little."""

@@ -13,6 +13,7 @@ import numpy as np
 from gymnasium.spaces import Box
 
 from policyforest._support.arguments import Floats, whole_number
+from policyforest.data.known_functions import UnjudgedStepError
 from policyforest.exploration import ExploringAgent, Problem
 from policyforest.exploration.episode_report import EpisodeCallback
 from policyforest.ros.config import EpisodeSettings, RobotConfig
@@ -75,6 +76,9 @@ class RobotExploration:
                 try:
                     self._play()
                     failures = 0
+                except UnjudgedStepError:
+                    self._cut()
+                    raise
                 except (ConnectionError, TimeoutError) as error:
                     failures += 1
                     self._abandon()
@@ -110,7 +114,7 @@ class RobotExploration:
             stamp = self._transport.now()
             self._record(state, action, stamp)
             after = robot.step(action, stamp)
-            reward, terminal = self._judge(state, action, after)
+            reward, terminal = self._judged(state, action, after)
             agent.observe(action, reward, after, terminal)
             state = after
             if terminal:
@@ -124,6 +128,19 @@ class RobotExploration:
         if self._recording is not None:
             newest = self._robot.newest
             self._recording.decision(Decision(time.monotonic(), action, state, "", newest.first, newest.others, stamp))
+
+    def _judged(self, state: Floats, action: Floats, after: Floats) -> tuple[float, bool]:
+        try:
+            return self._judge(state, action, after)
+        except ValueError as error:
+            raise UnjudgedStepError(f"episode.reward, episode.terminal: {error}") from error
+
+    def _cut(self) -> None:
+        """Keeps the steps of the unfinished episode before the one without a reward."""
+        self._robot.rest()
+        if self._recording is not None:
+            self._recording.end_episode()
+        self._agent.cut_episode()
 
     def _abandon(self) -> None:
         """Forgets the unfinished episode, and leaves the robot with its safe action."""

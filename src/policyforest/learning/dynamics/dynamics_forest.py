@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from policyforest._support.angles import difference
 from policyforest._support.arguments import Floats, seed_number, whole_number
 from policyforest._support.blas import one_blas_thread
-from policyforest.data.known_functions import Known, known_ends, known_rewards
+from policyforest.data.known_functions import LARGEST, Known, known_ends, known_rewards
 from policyforest.data.plant import KnownFunction
 from policyforest.data.transitions import Transitions
 from policyforest.learning.dynamics.choice import Choice, HeldOut, choose, chosen_again, nearly_odd
@@ -28,9 +28,6 @@ from policyforest.learning.dynamics.structure import (
     may_be_odd,
     without_pending,
 )
-
-# The variance of squared errors of larger numbers could overflow.
-LARGEST = 1e70
 
 
 @dataclass(frozen=True)
