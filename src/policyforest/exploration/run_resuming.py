@@ -52,9 +52,8 @@ def resume(
             problem = Problem.from_settings(settings["problem"])
             make = _maker(settings, n_jobs, {"reward": reward, "terminal": terminal})
             make = partial(make, guard=stored_guard(settings, problem, guard))
-        if expected is not None and settings.get("agent") != expected.get("agent"):
-            names = (agent_name(each) for each in (settings, expected))
-            raise ValueError("run_dir: {} is another run: agent is {!r} there and {!r} here".format(run.path, *names))
+        if expected is not None:
+            _require_same_agent(run, settings, expected)
         if env is None and problem.id:
             env = _environment(run, problem)
         if env is not None:
@@ -68,6 +67,12 @@ def resume(
         run.close()
         raise
     return agent
+
+
+def _require_same_agent(run: RunDirectory, settings: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
+    if settings.get("agent") != expected.get("agent"):
+        names = (agent_name(each) for each in (settings, expected))
+        raise ValueError("run_dir: {} is another run: agent is {!r} there and {!r} here".format(run.path, *names))
 
 
 @contextmanager
