@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from typer.testing import CliRunner
@@ -51,7 +52,33 @@ def test_other_settings_on_the_same_directory_are_refused(call, tmp_path):
     assert call("--episodes", "1", "--run-dir", "run", "--agent", "random").exit_code == 0
     other = call("--episodes", "2", "--run-dir", "run", "--agent", "random", "--seed", "7")
     assert other.exit_code == 2
+    assert other.stderr.startswith("error: --run-dir: run ")
     assert "seed is 0 there and 7 here" in other.stderr
+
+
+def test_the_best_return_counts_the_episodes_before_a_run_was_resumed(tmp_path):
+    """The second of these random episodes is the best of four."""
+    words = ("swing-up", "--agent", "random", "--run-dir", str(tmp_path / "run"), "-o", str(tmp_path / "p.pforest"))
+    few = ("--max-steps", "10", "--policies", "1", "--validation-episodes", "1", "--jobs", "1")
+    shown = [CliRunner().invoke(main, ["explore", *words, *few, "--episodes", n]).stdout for n in ("2", "4")]
+    rows = [line.split() for text in shown for line in text.splitlines() if line[:7].strip().isdigit()]
+    returns, best = ([float(row[column]) for row in rows] for column in (3, 4))
+    assert len(returns) == 4
+    assert max(returns[2:]) < max(returns[:2])
+    assert best == [max(returns[: i + 1]) for i in range(4)]
+
+
+@pytest.mark.parametrize("agent", ["random", "plan"])
+def test_a_known_reward_is_reported_whichever_agent_explores(agent, tmp_path):
+    words = ("swing-up", "--agent", agent, "--episodes", "1", "--reward", "-abs(next_theta)")
+    few = ("--max-steps", "10", "--policies", "1", "--validation-episodes", "1", "--jobs", "1")
+    run = ("explore", *words, *few, "-o", str(tmp_path / "policy.pforest"), "--run-dir", str(tmp_path / "run"))
+    assert re.search("^known +reward$", CliRunner().invoke(main, run).stdout, re.MULTILINE)
+    assert json.loads(CliRunner().invoke(main, [*run, "--json"]).stdout)["known"] == ["reward"]
+
+
+def test_without_a_known_function_none_is_reported(call):
+    assert json.loads(call("--episodes", "1", "--agent", "random", "--json").stdout)["known"] == []
 
 
 @pytest.mark.parametrize(
@@ -63,13 +90,34 @@ def test_other_settings_on_the_same_directory_are_refused(call, tmp_path):
         (["--policies", "0"], "--policies: is 0"),
         (["--validation-episodes", "0"], "--validation-episodes: is 0"),
         (["--r-max", "-5", "--agent", "mre"], "r_max: is -5"),
+        (["--run-dir", ""], "--run-dir: is '', must be the name of a folder"),
+        (["--run-dir", "taken"], "--run-dir: taken is a file, must be a folder"),
+        (["--run-dir", "old"], "--run-dir: old/settings.json is missing, but old holds episode-000000.safetensors"),
+        (["--tensorboard", "taken"], "--tensorboard: is 'taken', must be a folder, but taken is a file"),
+        (["--tensorboard", "taken/in"], "--tensorboard: is 'taken/in', must be a folder, but taken is a file"),
     ],
 )
-def test_bad_options_are_one_line(call, words, message):
+def test_bad_options_are_one_line(call, tmp_path, words, message):
+    (tmp_path / "taken").touch()
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "episode-000000.safetensors").touch()
     done = call(*words)
     assert done.exit_code == 2
     assert message in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize("option", ["--tensorboard", "--checkpoint-dir"])
+def test_learning_refuses_a_file_in_place_of_a_folder_before_it_begins(option, tmp_path):
+    (tmp_path / "taken").touch()
+    words = ["learn", "swing-up", "--method", "fpf-pwl", option, str(tmp_path / "taken")]
+    done = CliRunner().invoke(
+        main, [*words, "--save-data", str(tmp_path / "data.npz"), "-o", str(tmp_path / "p.pforest")]
+    )
+    assert done.exit_code == 2
+    assert done.stderr.startswith(f"error: {option}: is ")
+    assert [file.name for file in tmp_path.iterdir()] == ["taken"]
 
 
 def test_the_agent_that_plans_takes_steps_a_known_reward_and_says_what_it_was_told(call, tmp_path):

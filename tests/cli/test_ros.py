@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import policyforest as pf
-from loopback import EXAMPLE
+from loopback import EXAMPLE, Loopback
 from policies import forest_policy
 from policyforest.cli import main
 from policyforest.cli.ros import _beside, _on_signals
@@ -19,6 +19,7 @@ from policyforest.cli.ros_arguments import split_arguments
 from policyforest.ros.config import load_config
 from policyforest.ros.control import Decision
 from policyforest.ros.recording import Recording
+from policyforest.ros.simulator import SimulatedPendulum
 
 
 def run(*arguments: object):
@@ -138,3 +139,41 @@ def test_options_after_the_arguments_of_ros_2_are_not_lost(policy):
 def test_a_node_without_its_files_is_refused(policy):
     assert "--config: is missing; give it, or" in refused(run("ros", "run", policy))
     assert "POLICY: is missing; give it, or" in refused(run("ros", "run", "--config", EXAMPLE))
+
+
+@pytest.fixture
+def simulated(tmp_path, monkeypatch):
+    """A configuration with short episodes, and a robot in this process."""
+
+    def open_transport(*words, **options):
+        network = Loopback()
+        SimulatedPendulum(network)._lock_step = True
+        return network
+
+    monkeypatch.setattr("policyforest.ros.transport.open_transport", open_transport)
+    (tmp_path / "robot.toml").write_text(EXAMPLE.read_text().replace("steps = 100", "steps = 12"))
+    return ("ros", "explore", "--config", tmp_path / "robot.toml", "--run-dir", tmp_path / "run", "--jobs", 1)
+
+
+@pytest.mark.parametrize(("episodes", "plans"), [(1, 0), (2, 1)])
+def test_a_robot_s_agent_that_plans_reports_its_plans_and_whether_it_has_a_goal(simulated, episodes, plans):
+    told = run(*simulated, "--agent", "plan", "--episodes", episodes)
+    assert told.exit_code == 0, told.output
+    again = run(*simulated, "--agent", "plan", "--episodes", episodes, "--json")
+    report = json.loads(again.stdout)
+    assert (report["episodes"], report["plans"]) == (episodes, plans)
+    why = "nothing beats a constant action" if plans else "there were too few samples for a plan"
+    assert (f"none was found: {why}" in told.stdout) != report["goal_found"]
+
+
+def test_an_agent_of_a_robot_that_makes_no_plans_reports_none(simulated):
+    report = json.loads(run(*simulated, "--agent", "random", "--episodes", 1, "--json").stdout)
+    assert "plans" not in report
+    assert "goal_found" not in report
+
+
+def test_a_folder_that_cannot_hold_a_robot_s_run_is_named_by_its_option(simulated, tmp_path):
+    (tmp_path / "taken").touch()
+    wrong = run(*simulated[:4], "--run-dir", tmp_path / "taken", "--agent", "random")
+    assert f"--run-dir: {tmp_path / 'taken'} is a file" in refused(wrong)
+    assert "--run-dir: is ''" in refused(run(*simulated[:4], "--run-dir", ""))

@@ -37,8 +37,12 @@ def test_learning_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
     ("options", "words"),
     [
         (["--jobs", "0"], "--jobs: is 0, must be a positive number, -1 for all cores, -2 for all but one"),
-        (["--seed", "99999999999999999999999"], "--seed: is 99999999999999999999999, must be between 0 and 1844"),
-        (["--seed", "-1"], "--seed: is -1, must be between 0 and 1844"),
+        (
+            ["--seed", "99999999999999999999999"],
+            "--seed: is 99999999999999999999999, must be between 0 and 4611686018427387904",
+        ),
+        (["--seed", "4611686018427387905"], "--seed: is 4611686018427387905, must be between 0 and"),
+        (["--seed", "-1"], "--seed: is -1, must be between 0 and 4611686018427387904"),
     ],
 )
 @pytest.mark.parametrize("command", ["learn", "explore"])

@@ -15,21 +15,28 @@ from gymnasium.spaces import Box
 from typer.testing import CliRunner
 
 import policyforest as pf
-from policyforest._support.progress import STAGES, part_done, stages_shown
+from policyforest._support.progress import stages_shown
+from policyforest._support.time_left import Estimate, stage_number
 from policyforest.cli import main
+from policyforest.cli.episode_table import RunBudget, part_of_budget
+from policyforest.cli.output import _TerminalDisplay
 
 pty = pytest.importorskip("pty", reason="pseudo-terminals are a part of Unix")
 COMMAND = str(Path(sys.executable).with_name("policyforest"))
 LEARN = ("learn", "double-integrator", "--episodes", "20", "--method", "fpf-pwl", "--jobs", "1")
+FEW = ("--max-steps", "20", "--policies", "2", "--validation-episodes", "1", "--jobs", "1")
+EXPLORE = ("explore", "swing-up", "--agent", "mre", "--episodes", "6", *FEW)
 COLOUR = re.compile(r"\x1b\[(?:[0-9;]*;)?(?:3[0-8]|9[0-7])[0-9;]*m")
+CONTROL = re.compile(r"\x1b\[[?0-9;]*[A-Za-z]")
 
 
-def on_terminal(*arguments: str, folder: Path, **environment: str) -> tuple[str, str]:
-    """Standard output of a command, and what its terminal showed."""
+def on_terminal(*arguments: str, folder: Path, piped: bool = True, **environment: str) -> tuple[str, str]:
+    """Standard output of a command if it is piped, and what its terminal showed."""
     ours, theirs = pty.openpty()
     env = {k: v for k, v in os.environ.items() if k != "NO_COLOR"} | {"TERM": "xterm-256color", "COLUMNS": "100"}
+    output = subprocess.PIPE if piped else theirs
     process = subprocess.Popen(
-        [COMMAND, *arguments], cwd=folder, env=env | environment, stdout=subprocess.PIPE, stderr=theirs, text=True
+        [COMMAND, *arguments], cwd=folder, env=env | environment, stdout=output, stderr=theirs, text=True
     )
     os.close(theirs)
     shown = b""
@@ -42,8 +49,7 @@ def on_terminal(*arguments: str, folder: Path, **environment: str) -> tuple[str,
             break
         shown += part
     os.close(ours)
-    assert process.stdout is not None
-    result = process.stdout.read()
+    result = process.stdout.read() if process.stdout is not None else ""
     assert process.wait(timeout=60) == 0, shown.decode()
     return result, shown.decode()
 
@@ -67,6 +73,33 @@ def test_quiet_shows_nothing_but_the_result(tmp_path: Path) -> None:
     result, shown = on_terminal(*LEARN, "--quiet", folder=tmp_path)
     assert shown == ""
     assert "policy.pforest" in result
+
+
+def test_explore_shows_a_bar_with_the_time_left_below_its_table(tmp_path: Path) -> None:
+    _, shown = on_terminal(*EXPLORE, folder=tmp_path, piped=False)
+    lines = re.split(r"[\r\n]+", CONTROL.sub("", shown))
+    exploring = [line for line in lines if " exploring " in line]
+    assert "━" in exploring[0]
+    assert any(re.search(r"about \d+:\d\d left", line) for line in exploring)
+    rows = [line for line in lines if re.match(r" +\d+ +(random|optimistic) ", line)]
+    assert [row.split()[0] for row in rows] == list("123456")
+    assert not any("━" in row for row in rows)
+    assert any("learning 2 policies" in line for line in lines)
+
+
+def test_the_table_of_explore_stays_in_a_pipe_without_its_bar(tmp_path: Path) -> None:
+    result, shown = on_terminal(*EXPLORE, folder=tmp_path)
+    assert len(re.findall(r"^ +\d+ +(?:random|optimistic) ", result, re.MULTILINE)) == 6
+    assert "━" not in result
+    assert "exploring" in shown
+    assert "optimistic" not in shown
+
+
+def test_a_bar_fits_on_one_line_of_a_narrow_terminal(tmp_path: Path) -> None:
+    _, shown = on_terminal(*LEARN, folder=tmp_path, COLUMNS="60")
+    lines = re.split(r"[\r\n]+", CONTROL.sub("", shown))
+    assert any(re.match(r". learning Q .*… .*left", line) for line in lines)
+    assert max(map(len, lines)) <= 60
 
 
 def test_quiet_ends_with_its_command(tmp_path: Path) -> None:
@@ -124,7 +157,7 @@ def test_of_many_allowed_names_an_error_shows_the_number_the_nearest_and_where_a
         (["learn"], "PROBLEM: is missing, must be a problem such as double-integrator unless logs are given"),
         (["learn", "double-integrator", "--episodes", "x"], "--episodes: is 'x', must be a valid integer"),
         (["learn", "double-integrator", "--discount", "x"], "--discount: is 'x', must be a valid number"),
-        (["show", "nofile.pforest"], "path: is 'nofile.pforest', must be a file"),
+        (["show", "nofile.pforest"], "POLICY: is 'nofile.pforest', must be a policy file (.pforest)"),
     ],
 )
 def test_an_error_has_the_argument_its_value_and_what_is_allowed(arguments: list[str], message: str) -> None:
@@ -134,21 +167,76 @@ def test_an_error_has_the_argument_its_value_and_what_is_allowed(arguments: list
     assert result.stderr.count("\n") == 1
 
 
-def test_the_stages_of_planning_follow_each_other() -> None:
-    parts = [part_done(stage) for stage in STAGES]
-    assert parts == sorted(part for part in parts if part is not None)
-    assert part_done("improving fpf-pwl by rollouts") == STAGES["by rollouts"]
-    assert part_done("playing episodes") is None
+class Recorded:
+    """What a bar is told."""
+
+    def __init__(self) -> None:
+        self.text = ""
+        self.estimates: list[Estimate] = []
+
+    def begin(self, text: str, estimate: Estimate) -> None:
+        self.estimates.append(estimate)
+        self.describe(text)
+
+    def describe(self, text: str) -> None:
+        self.text = text
+
+
+def test_the_stages_of_one_plan_share_an_estimate_that_ends_with_the_plan() -> None:
+    bar = Recorded()
+    shown = _TerminalDisplay(bar)  # type: ignore[arg-type]
+    for text, estimates in (
+        ("collecting samples", 1),
+        ("learning the model", 2),
+        ("improving grid by rollouts", 2),
+        ("comparing with the baseline", 3),
+        ("learning the model", 4),
+    ):
+        shown.stage(text)
+        assert (bar.text, len(bar.estimates)) == (text, estimates)
+    assert [estimate.left() is None for estimate in bar.estimates] == [True, False, True, False]
+
+
+def test_parts_that_were_done_before_a_command_are_shown_as_done() -> None:
+    bar = Recorded()
+    advance = _TerminalDisplay(bar).counted("exploring", 1.0, 0.25)  # type: ignore[arg-type]
+    assert bar.estimates[0].share() == 0.25
+    advance(0.5, 1.0)
+    assert bar.estimates[0].share() == 0.5
+
+
+@pytest.mark.parametrize(
+    ("budget", "episodes", "steps", "part"),
+    [((10, None), 4, 999, 0.4), ((None, 100), 4, 25, 0.25), ((10, 100), 4, 50, 0.5), ((10, None), 12, 0, 1.0)],
+)
+def test_the_limit_that_is_reached_first_is_the_one_that_counts(
+    budget: RunBudget, episodes: int, steps: int, part: float
+) -> None:
+    assert part_of_budget(budget, episodes, steps) == part
+
+
+def few_samples() -> pf.Transitions:
+    """Samples with two actions: without Fitted Q Iteration, a fit takes a second."""
+    rng = np.random.default_rng(0)
+    states, actions = rng.uniform(-1, 1, (60, 2)), rng.uniform(-1, 1, (60, 2))
+    ahead, ends = 0.95 * states + 0.2 * actions, np.zeros(60, dtype=bool)
+    box = Box(-1.0, 1.0, (2,), np.float64)
+    return pf.Transitions(states, actions, -(states**2).sum(axis=1), ahead, ends, np.arange(60) // 20, action_space=box)
+
+
+def test_planning_reports_stages_whose_usual_times_are_known_in_their_order() -> None:
+    told: list[str] = []
+    pf.PlannedLearning(0.9, reward="-abs(s0) - abs(s1)", callback=told.append).fit(few_samples())
+    numbers = [stage_number(stage) for stage in told]
+    assert len(told) > 1
+    assert None not in numbers
+    assert numbers == sorted(numbers, key=lambda number: number or 0)
 
 
 def test_learning_from_python_shows_progress_on_request_alone(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rng = np.random.default_rng(0)
-    states, actions = rng.uniform(-1, 1, (60, 2)), rng.uniform(-1, 1, (60, 2))
-    ahead, ends = 0.95 * states + 0.2 * actions, np.zeros(60, dtype=bool)
-    box = Box(-1.0, 1.0, (2,), np.float64)  # two actions: without Fitted Q Iteration, a fit takes a second
-    data = pf.Transitions(states, actions, -(states**2).sum(axis=1), ahead, ends, np.arange(60) // 20, action_space=box)
+    data = few_samples()
     module = sys.modules["policyforest.learning.planned_learning"]
     monkeypatch.setattr(module, "stages_shown", partial(stages_shown, delay=0.0))
     pf.learn(data, discount=0.9)

@@ -137,7 +137,7 @@ BAD_REWARDS = {
     "shape": (lambda s, a, ahead: s, r"^reward: returned an array of shape \(60, 2\) .* an array of shape \(60,\)$"),
     "one number": (lambda s, a, ahead: 1.0, r"^reward: returned an array of shape \(\) for 60 states from \["),
     "text": (lambda s, a, ahead: np.full(len(s), "x"), r"^reward: returned <U1, must return real numbers$"),
-    "large": (lambda s, a, ahead: np.full(len(s), 1e80), r"^reward: returned 1e\+80 at .*must return .* at most 1e\+70"),
+    "large": (lambda s, a, ahead: np.full(len(s), 1e80), r"^reward: returned 1e\+80 at .* at most 1e\+70 in size"),
     "exception": (raises_at_large_states, r"^reward: raised RuntimeError \(too far\) at the state \[0\.9"),
 }  # fmt: skip
 

@@ -7,45 +7,86 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Self
 
-# The part of the work that is done when a stage of planning begins: processor time, measured on the 6 kg pendulum.
-STAGES = {
-    "collecting samples": 0.0,
-    "learning the model": 0.0,
-    "searching for a linear law": 0.01,
-    "planning on a grid": 0.01,
-    "Fitted Q Iteration": 0.10,
-    "fitting the model for": 0.55,
-    "by trajectories": 0.70,
-    "improving the gains": 0.80,
-    "by rollouts": 0.95,
-}
+from policyforest._support.time_left import EqualParts, Estimate, Stages, stage_number
+
+BAR_WIDTH = 16
+UNKNOWN = "time left unknown"
+# The columns besides the description, with a space between them: spinner, bar, elapsed time, time left.
+OTHER_COLUMNS = 1 + BAR_WIDTH + len("0:00:00") + len(UNKNOWN) + 4
 
 
-def part_done(stage: str) -> float | None:
-    """The part of planning that is done when a stage begins; None for a stage of anything else."""
-    return next((part for text, part in STAGES.items() if text in stage), None)
+class TaskBar:
+    """One line of a terminal: what is being done, a bar, the time so far and about how much is left.
+
+    The environment variable NO_COLOR turns colours off. What a program prints meanwhile appears above the line if
+    standard output is a terminal too."""
+
+    def __init__(self) -> None:
+        self._estimate: Estimate = EqualParts()
+        self._bar = _rich_bar(lambda: self._estimate)
+        self._task = self._bar.add_task("", total=None)
+
+    def begin(self, text: str, estimate: Estimate) -> None:
+        """Begins a computation."""
+        self._estimate = estimate
+        self._bar.reset(self._task, description=text)
+
+    def describe(self, text: str) -> None:
+        """Changes the text."""
+        self._bar.update(self._task, description=text)
+
+    def start(self) -> None:
+        """Shows the line."""
+        self._bar.start()
+
+    def stop(self) -> None:
+        """Removes the line."""
+        self._bar.stop()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.stop()
 
 
-def terminal_bar() -> Any:
-    """A bar of rich, to be used in a `with` block. The environment variable NO_COLOR turns colours off."""
+def time_left_text(seconds: float | None) -> str:
+    """The time left, for people."""
+    if seconds is None:
+        return UNKNOWN
+    minutes, rest = divmod(round(seconds), 60)
+    return f"about {minutes}:{rest:02d} left"
+
+
+def _rich_bar(estimate: Callable[[], Estimate]) -> Any:
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress, ProgressColumn, SpinnerColumn, Task, TimeElapsedColumn
+    from rich.progress_bar import ProgressBar
     from rich.text import Text
 
-    class TimeLeft(ProgressColumn):
-        """The time left at the pace so far. Rich's own column waits for several steps, but there are only a few
-        stages."""
+    console = Console(stderr=True)
 
+    class Description(ProgressColumn):
         def render(self, task: Task) -> Text:
-            if not task.total or not task.completed or task.elapsed is None:
-                return Text("time left: unknown")
-            left = round(task.elapsed * (task.total / task.completed - 1.0))
-            return Text(f"about {left // 60}:{left % 60:02d} left")
+            text = Text(task.description)
+            text.truncate(max(10, console.width - OTHER_COLUMNS), overflow="ellipsis")
+            return text
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeLeft())
-    return Progress(*columns, console=Console(stderr=True), transient=True)
+    class Bar(ProgressColumn):
+        def render(self, task: Task) -> ProgressBar:
+            share = estimate().share()
+            pulse, now = share is None, task.get_time()
+            return ProgressBar(total=1.0, completed=share or 0.0, width=BAR_WIDTH, pulse=pulse, animation_time=now)
+
+    class TimeLeft(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            return Text(time_left_text(estimate().left()))
+
+    columns = (SpinnerColumn(), Description(), Bar(), TimeElapsedColumn(), TimeLeft())
+    return Progress(*columns, console=console, transient=True, redirect_stdout=sys.stdout.isatty())
 
 
 @contextmanager
@@ -61,12 +102,19 @@ def stages_shown(delay: float = 2.0) -> Iterator[Callable[[str], None]]:
 
         yield tell
         return
-    bar = terminal_bar()
-    task = bar.add_task("", total=1.0)
+    bar, stages = TaskBar(), Stages()
+    bar.begin("", stages)
+
+    def show(stage: str) -> None:
+        number = stage_number(stage)
+        if number is not None:
+            stages.begin(number)
+        bar.describe(stage)
+
     begin = threading.Timer(delay, bar.start)
     begin.start()
     try:
-        yield lambda stage: bar.update(task, description=stage, completed=part_done(stage) or 0.0)
+        yield show
     finally:
         begin.cancel()
         begin.join()

@@ -11,6 +11,7 @@ import typer
 
 from policyforest._support.arguments import Floats
 from policyforest._support.signals import numbers_per_action
+from policyforest.cli.policy_argument import read_policy
 from policyforest.cli.signal_options import numbers
 from policyforest.data.signal_options import SignalOptions
 from policyforest.data.transitions import Transitions
@@ -20,14 +21,14 @@ from policyforest.exploration import Problem
 from policyforest.exploration.guards import StackedGuard
 from policyforest.learning.offline_comparison import compare_offline
 from policyforest.policy.baseline import NoisyBaseline, as_baseline
-from policyforest.policy.policy_files import SUFFIX, load
+from policyforest.policy.policy_files import SUFFIX
 
 FOLDS = 4
 
 
 def read_baseline(text: str) -> Any:
     """The policy of a file, or the formula itself."""
-    return load(Path(text)) if text.endswith(SUFFIX) else text
+    return read_policy(Path(text), "--baseline") if text.endswith(SUFFIX) else text
 
 
 def compared(new: Any, baseline: Any, data: Transitions, discount: float, n_jobs: int) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import typer
 
 from policyforest._support.arguments import Floats, one_of
 from policyforest.cli.output import Json, Seed, note, print_json, print_pairs
+from policyforest.cli.policy_argument import read_policy
 from policyforest.environments.collection import collect
 from policyforest.export.comparisons import comparisons
 from policyforest.export.emulators import CORTEX_M4F
@@ -24,7 +25,6 @@ from policyforest.export.timing import (
     python_times,
 )
 from policyforest.policy.policy import Policy
-from policyforest.policy.policy_files import load
 
 STATES = 1_000
 
@@ -42,7 +42,7 @@ def bench(
     Measures the time for random states, for states along a trajectory (an episode of the policy's problem, if it names
     one), and for random states with the policy flushed from all caches. Compares the number of comparisons with its
     bound. Counts instructions on an emulated Cortex-M4F if its tools are installed."""
-    learned = load(policy)
+    learned = read_policy(policy, "--policy")
     if not isinstance(learned, Policy):
         raise ValueError(f"--policy: {policy} is of the kind {learned.kind!r}, must be a policy of forests")
     one_of("precision", precision, PRECISIONS)

@@ -20,12 +20,11 @@ from policyforest.certification.modest_numbers import percent
 from policyforest.certification.search import SearchRound
 from policyforest.certification.search import certify as search
 from policyforest.cli.certificate_options import SetOptions, SystemOptions
-from policyforest.cli.evaluate import PolicyFile
 from policyforest.cli.log_options import LogOptions
 from policyforest.cli.option_groups import with_option_groups
 from policyforest.cli.output import Jobs, Json, ProgressDisplay, Seed, note, print_json, print_pairs, progress
+from policyforest.cli.policy_argument import PolicyFile, read_policy
 from policyforest.policy.policy import Policy
-from policyforest.policy.policy_files import load
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,7 @@ def certify(
     Searches for a set that no trajectory ever leaves under any disturbance of the given size, and writes it to a
     .pfcert file. If the set is empty, or --check rejects the proof, the reason is printed and the exit code is 1.
     Ctrl-C ends the search and keeps what has been proved so far."""
-    learned = load(policy)
+    learned = read_policy(policy)
     if files.check is not None:
         _check(policy, learned, files.check, _named_model(learned, policy, system, logs, seed, jobs), json)
         return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -10,6 +9,7 @@ import typer
 from policyforest.cli.known_options import KnownOptions
 from policyforest.cli.option_groups import with_option_groups
 from policyforest.cli.output import Json, Seed, print_json, print_pairs, progress
+from policyforest.cli.policy_argument import PolicyFile, read_policy
 from policyforest.cli.problem_argument import ProblemName, open_environment
 from policyforest.environments.collection import collect
 from policyforest.environments.episodes import id_from_file
@@ -17,9 +17,6 @@ from policyforest.environments.evaluation import Evaluation
 from policyforest.environments.evaluation import evaluate as play
 from policyforest.environments.named_problems import environment_id
 from policyforest.policy.action_time import action_time
-from policyforest.policy.policy_files import load
-
-PolicyFile = Annotated[Path, typer.Argument(metavar="POLICY", help="A .pforest file.")]
 
 
 @with_option_groups
@@ -40,7 +37,7 @@ def evaluate(
 
     Prints the mean return, its 95% interval, the worst and the best return, and the time per action. PROBLEM may be
     left out if the policy names the problem that it was learned on."""
-    learned = load(policy)
+    learned = read_policy(policy)
     name = problem or id_from_file(str(policy), learned.info.problem or "")
     if not name:
         raise ValueError("PROBLEM: is missing, must be given because the policy does not name one")

@@ -78,7 +78,7 @@ EXAMPLES = {
 EXIT_CODES = {
     0: "done",
     1: "done, but a check failed (`doctor`, `certify`), or the output went to a pipe that was closed",
-    2: "an argument, an option or a file is wrong; one line on standard error names it",
+    2: "an argument, an option, a file or the environment is wrong; one line on standard error names it",
     3: "an error in PolicyForest itself; run again with --debug and report it",
     130: "interrupted by Ctrl-C",
 }

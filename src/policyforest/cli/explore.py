@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from contextlib import closing
 from dataclasses import dataclass
@@ -13,11 +12,12 @@ import typer
 
 from policyforest._support.arguments import whole_number
 from policyforest.cli.baseline_options import BaselineOptions, compared
+from policyforest.cli.episode_table import EpisodeTable, RunBudget, part_of_budget
 from policyforest.cli.explore_report import exploration_report, guard_report, lost_steps, report_lines
+from policyforest.cli.folders import folder_option, run_dir_named, run_dir_option
 from policyforest.cli.known_options import KnownOptions
 from policyforest.cli.option_groups import with_option_groups
 from policyforest.cli.output import (
-    QUIET,
     Discount,
     Jobs,
     Json,
@@ -42,7 +42,8 @@ from policyforest.exploration import (
     make_agent,
     resume,
 )
-from policyforest.exploration.model_exploration import PLAN_AGENT
+from policyforest.exploration.model_exploration import PLAN_AGENT, ModelExploration
+from policyforest.exploration.run_directory import holds_run
 from policyforest.exploration.run_resuming import stored_delay
 from policyforest.learning.methods import with_problem
 from policyforest.policy.baseline import NoisyBaseline
@@ -73,7 +74,7 @@ class RunOptions:
         ),
     ] = AGENTS[0]
     run_dir: Annotated[
-        Path | None, typer.Option(help="A folder for the finished episodes; an existing run is resumed.")
+        Path | None, run_dir_option("A folder for the finished episodes; an existing run is resumed.")
     ] = None
     r_max: Annotated[
         float | None, typer.Option(help="The largest reward of a step.  [default: the largest seen so far]")
@@ -84,7 +85,7 @@ class RunOptions:
     discount: Discount = None
 
     @property
-    def budget(self) -> tuple[int | None, int | None]:
+    def budget(self) -> RunBudget:
         """Episodes and steps."""
         episodes = DEFAULT_EPISODES if self.episodes is None and self.steps is None else self.episodes
         for name, number in (("--episodes", episodes), ("--steps", self.steps)):
@@ -124,7 +125,7 @@ def explore(
     baseline: BaselineOptions,
     signals: SignalCommandOptions,
     selection: SelectionOptions,
-    tensorboard: Annotated[Path | None, typer.Option(help="A folder for TensorBoard's scalars.")] = None,
+    tensorboard: Annotated[Path | None, folder_option("A folder for TensorBoard's scalars.")] = None,
     seed: Seed = 0,
     jobs: Jobs = -1,
     json: Json = False,
@@ -189,10 +190,11 @@ def _open(
         "guard": guard,
     }
     run_dir = options.run_dir
-    if run_dir is None or not (run_dir / "settings.json").is_file():
-        return make_agent(options.agent, env, run_dir=run_dir, **settings, **signals)
-    again = make_agent(options.agent, env, **settings, **signals)
-    return resume(run_dir, again.env, n_jobs=jobs, guard=guard, expected=again.settings())
+    with run_dir_named():
+        if run_dir is None or not holds_run(run_dir):
+            return make_agent(options.agent, env, run_dir=run_dir, **settings, **signals)
+        again = make_agent(options.agent, env, **settings, **signals)
+        return resume(run_dir, again.env, n_jobs=jobs, guard=guard, expected=again.settings())
 
 
 def _note_beginning(explorer: ExploringAgent, run_dir: Path | None) -> None:
@@ -209,18 +211,24 @@ def _discount(problem: str, options: RunOptions) -> float:
 
 def _with_stored_delay(signals: SignalOptions, run_dir: Path | None) -> SignalOptions:
     """The signal options with ``delay="auto"`` replaced by the delay that the resumed run has found."""
-    if run_dir is None or not (run_dir / "settings.json").is_file() or signals.get("delay") != "auto":
-        return signals
-    return signals | {"delay": stored_delay(run_dir)}
+    with run_dir_named():
+        if run_dir is None or signals.get("delay") != "auto" or not holds_run(run_dir):
+            return signals
+        return signals | {"delay": stored_delay(run_dir)}
 
 
-def _play(
-    explorer: ExploringAgent, budget: tuple[int | None, int | None], tensorboard: Path | None, quiet: bool
-) -> None:
+def _play(explorer: ExploringAgent, budget: RunBudget, tensorboard: Path | None, quiet: bool) -> None:
     """Plays the remaining episodes of the run."""
     episodes, steps = budget
-    with closing(EpisodeTable(quiet, tensorboard)) as shown:
-        explorer.learn(episodes, steps, callback=shown)
+    with closing(EpisodeTable(quiet, tensorboard, explorer.log)) as shown, progress(quiet) as bar:
+        done = part_of_budget(budget, explorer.n_episodes, explorer.total_steps)
+        advance = bar.counted("exploring", 1.0, done)
+
+        def observe(report: EpisodeReport) -> None:
+            shown(report)
+            advance(part_of_budget(budget, report.episode + 1, report.total_steps), 1.0)
+
+        explorer.learn(episodes, steps, callback=observe)
     if explorer.run is not None:
         explorer.run.close()
 
@@ -228,37 +236,8 @@ def _play(
 def _best_policy(explorer: ExploringAgent, selection: SelectionOptions, quiet: bool) -> Any:
     n = selection.policies
     with progress(quiet) as bar:
-        learned = bar.counted(f"learning {n} policies from {explorer.total_steps:,} samples", n)
+        if isinstance(explorer, ModelExploration):  # it makes one plan; the others are those of the run
+            bar.stage(f"planning from {explorer.total_steps:,} samples")
+            return explorer.best_policy(n, selection.validation_episodes)
+        learned = bar.counted("learning 1 policy" if n == 1 else f"learning {n} policies", n)
         return explorer.best_policy(n, selection.validation_episodes, callback=learned)
-
-
-class EpisodeTable:
-    """Prints one line per episode, unless --json or --quiet is given, and writes the scalars for TensorBoard."""
-
-    HEAD = f"{'episode':>7} {'plan':>10} {'steps':>6} {'return':>10} {'best':>10} {'coverage':>8} {'planning':>9}"
-
-    def __init__(self, quiet: bool, tensorboard: Path | None) -> None:
-        self._quiet, self._begun, self._best = quiet or QUIET.get(), False, float("-inf")
-        self._board: Any = None
-        if tensorboard is not None:
-            from policyforest.report.tensorboard import TensorBoard
-
-            self._board = TensorBoard(tensorboard)
-
-    def __call__(self, report: EpisodeReport) -> None:
-        self._best = max(self._best, report.episode_return)
-        if not self._quiet:
-            if not self._begun:
-                print(self.HEAD)
-            self._begun = True
-            print(
-                f"{report.episode + 1:7} {report.kind:>10} {report.steps:6} {report.episode_return:10.4g} "
-                f"{self._best:10.4g} {report.coverage:8.3f} {report.plan_seconds:7.2f} s"
-            )
-            sys.stdout.flush()
-        if self._board is not None:
-            self._board.episode(report)
-
-    def close(self) -> None:
-        if self._board is not None:
-            self._board.close()

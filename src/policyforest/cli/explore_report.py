@@ -19,9 +19,10 @@ def exploration_report(explorer: ExploringAgent, output: Path, judged: Evaluatio
         "coverage": explorer.log[-1].coverage,
         "returns": [episode.episode_return for episode in explorer.log],
         "policy": str(output),
+        "known": known_names(explorer),
         "evaluation": judged.as_dict(),
         "seconds": seconds,
-        **_about_model(explorer),
+        **about_plans(explorer),
     }
 
 
@@ -33,13 +34,30 @@ def lost_steps(explorer: ExploringAgent) -> dict[str, Any]:
     return {"lost": filling, "short_episodes": short}
 
 
-def _about_model(explorer: ExploringAgent) -> dict[str, Any]:
-    """What only agents that plan with a model report: the known functions, the number of plans, and whether they found
-    a policy that beats a constant action."""
+def known_names(explorer: ExploringAgent) -> list[str]:
+    """The functions that are known: to an agent that plans with a model, or in place of the environment's own."""
+    plant = explorer.problem.plant
+    known = {"reward": plant.reward, "terminal": plant.terminal}
+    if isinstance(explorer, ModelExploration):
+        known |= {name: explorer.settings()[name] for name in known if explorer.settings()[name] is not None}
+    return [name for name, function in known.items() if function is not None]
+
+
+def about_plans(explorer: ExploringAgent) -> dict[str, Any]:
+    """What only agents that plan with a model report: the number of plans, and whether they found a policy that beats a
+    constant action."""
     if not isinstance(explorer, ModelExploration):
         return {}
-    known = [name for name in ("reward", "terminal") if explorer.settings()[name] is not None]
-    return {"known": known, "plans": len(explorer.plans), "goal_found": not explorer.found_nothing}
+    return {"plans": len(explorer.plans), "goal_found": not explorer.found_nothing}
+
+
+def goal_line(report: dict[str, Any]) -> dict[str, str]:
+    """Tells people that an agent that plans has found nothing; empty otherwise."""
+    if report.get("goal_found") is not False:
+        return {}
+    coverage = f"{report['coverage']:.1%} of states and actions are known"
+    found = "nothing beats a constant action" if report["plans"] else "there were too few samples for a plan"
+    return {"goal": f"none was found: {found} ({coverage})"}
 
 
 def guard_report(played: object) -> dict[str, int] | None:
@@ -51,13 +69,10 @@ def guard_report(played: object) -> dict[str, int] | None:
 
 def report_lines(report: dict[str, Any], chosen: str, judged: Evaluation) -> dict[str, str]:
     """The report for people; `chosen` states how the policy was chosen."""
-    told = {}
-    if report.get("known"):
-        told["known"] = " and ".join(report["known"])
-    if report.get("goal_found") is False:
-        coverage = f"{report['coverage']:.1%} of states and actions are known"
-        told["goal"] = f"none was found: nothing beats a constant action ({coverage})"
-    return told | {
+    known = {"known": " and ".join(report["known"])} if report["known"] else {}
+    return {
+        **known,
+        **goal_line(report),
         "samples": f"{report['samples']:,} in {number_of(report['episodes'], 'episode')}",
         **_lost_line(report),
         "policy": chosen,

@@ -9,14 +9,13 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from policyforest.cli.evaluate import PolicyFile
 from policyforest.cli.option_groups import with_option_groups
 from policyforest.cli.output import Json, print_json, print_pairs
+from policyforest.cli.policy_argument import PolicyFile, read_policy
 from policyforest.data.transition_files import load_transitions
 from policyforest.export import CExport, Precision, Style, export_c, export_onnx
 from policyforest.export.int16 import list_lost
 from policyforest.policy.policy import Policy, Simplification
-from policyforest.policy.policy_files import load
 
 
 class ExportFormat(StrEnum):
@@ -93,7 +92,7 @@ def export(
 
 
 def _load_forests(path: Path) -> Policy:
-    policy = load(path)
+    policy = read_policy(path)
     if not isinstance(policy, Policy):
         raise ValueError(
             f"POLICY: {path} is of the kind {policy.kind!r}, must be a policy of forests; learn one with fpf-pwl"

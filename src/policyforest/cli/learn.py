@@ -14,6 +14,7 @@ import typer
 
 from policyforest._support.spaces import check_fit
 from policyforest.cli.baseline_options import compared, read_baseline
+from policyforest.cli.folders import folder_option
 from policyforest.cli.learn_report import learning_report, print_learned, warn_of
 from policyforest.cli.learning_samples import SampleOptions, take_samples
 from policyforest.cli.log_options import LogOptions
@@ -72,9 +73,9 @@ class OutputOptions:
 
     output: PolicyOutput = Path("policy.pforest")
     save_data: Annotated[Path | None, typer.Option(help="Where to save the samples, .npz or .parquet.")] = None
-    tensorboard: Annotated[Path | None, typer.Option(help="A folder for TensorBoard's training curves.")] = None
+    tensorboard: Annotated[Path | None, folder_option("A folder for TensorBoard's training curves.")] = None
     checkpoint_dir: Annotated[
-        Path | None, typer.Option(help="A folder that keeps finished iterations; run the same command again to resume.")
+        Path | None, folder_option("A folder that keeps finished iterations; run the same command again to resume.")
     ] = None
     json: Json = False
 

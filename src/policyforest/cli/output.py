@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from policyforest._support.arguments import seed_number, threads
-from policyforest._support.progress import part_done, terminal_bar
+from policyforest._support.arguments import LARGEST_SEED, threads, whole_number
+from policyforest._support.progress import TaskBar
+from policyforest._support.time_left import EqualParts, Stages, stage_number
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,7 +32,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
 def _checked_seed(seed: int) -> int:
-    return seed_number("--seed", seed)
+    return whole_number("--seed", seed, at_least=0, at_most=LARGEST_SEED)
 
 
 def _checked_jobs(jobs: int) -> int:
@@ -129,8 +130,9 @@ class ProgressDisplay:
     def stage(self, text: str) -> None:
         """A step whose length is not known."""
 
-    def counted(self, text: str, total: int) -> Callable[[int, int], None]:
-        """A step of `total` parts; the returned function is called with the number of parts done and their total."""
+    def counted(self, text: str, total: float, done: float = 0.0) -> Callable[[float, float], None]:
+        """A step of `total` parts, of which `done` were done before; the returned function is called with the number of
+        parts done and their total."""
         return lambda done, total: None
 
     def iterations(self, learner: FittedQIteration) -> None:
@@ -147,32 +149,38 @@ class _TerminalDisplay(ProgressDisplay):
     """A bar with the time left. `horizon="auto"` may end earlier, because the bar counts the largest possible number of
     iterations."""
 
-    def __init__(self, bar: Any) -> None:
+    def __init__(self, bar: TaskBar) -> None:
         self._bar = bar
-        self._task = bar.add_task("", total=None)
-        self._planning = False
+        self._parts = EqualParts()
+        self._stages: Stages | None = None
 
     def stage(self, text: str) -> None:
-        done = part_done(text)
-        if done is None or not self._planning:
-            self._bar.reset(self._task, description=text, total=None if done is None else 1.0)
-        self._planning = done is not None
-        self._bar.update(self._task, description=text, completed=done or 0.0)
+        number = stage_number(text)
+        if number is None:
+            self._stages = None
+            self._bar.begin(text, EqualParts())
+            return
+        if self._stages is None:
+            self._stages = Stages()
+            self._bar.begin(text, self._stages)
+        self._stages.begin(number)
+        self._bar.describe(text)
 
-    def counted(self, text: str, total: int) -> Callable[[int, int], None]:
-        self._bar.reset(self._task, description=text, total=total)
-        return lambda done, total: self._bar.update(self._task, completed=done)
+    def counted(self, text: str, total: float, done: float = 0.0) -> Callable[[float, float], None]:
+        self._stages, parts = None, EqualParts(total, done)
+        self._bar.begin(text, parts)
+        return lambda done, total: parts.update(done)
 
     def iterations(self, learner: FittedQIteration) -> None:
-        self._planning = False
-        self._bar.reset(self._task, description="learning Q", total=learner.most_iterations())
+        self._stages, self._parts = None, EqualParts(learner.most_iterations())
+        self._bar.begin("learning Q", self._parts)
 
     def block(self, done: QProgress) -> None:
-        self._bar.update(self._task, completed=done.iteration - 1 + done.done)
+        self._parts.update(done.iteration - 1 + done.done)
 
     def iteration(self, done: QIteration) -> None:
-        text = f"learning Q, iteration {done.iteration}, mean value {done.value:.4g}"
-        self._bar.update(self._task, description=text, completed=done.iteration)
+        self._parts.update(done.iteration)
+        self._bar.describe(f"learning Q {done.iteration}, mean value {done.value:.4g}")
 
 
 @contextmanager
@@ -181,7 +189,7 @@ def progress(quiet: bool = False) -> Iterator[ProgressDisplay]:
     if quiet or QUIET.get() or not sys.stderr.isatty():
         yield ProgressDisplay()
         return
-    with terminal_bar() as bar:
+    with TaskBar() as bar:
         yield _TerminalDisplay(bar)
 
 

@@ -13,10 +13,13 @@ from typing import Annotated, Any
 import typer
 
 from policyforest._support.arguments import one_of, real_number, whole_number
+from policyforest.cli.episode_table import EpisodeTable
 from policyforest.cli.examples import epilog
-from policyforest.cli.explore import EpisodeTable
+from policyforest.cli.explore_report import about_plans, goal_line
+from policyforest.cli.folders import run_dir_named, run_dir_option
 from policyforest.cli.once import Once
 from policyforest.cli.output import Jobs, Json, Seed, note, number_of, print_json, print_pairs
+from policyforest.cli.policy_argument import read_policy
 from policyforest.cli.ros_arguments import OnceWithRosArguments, require_ros2, ros_arguments
 
 ros = typer.Typer(
@@ -50,14 +53,13 @@ def run(
     json: Json = False,
 ) -> None:
     """Run POLICY on a robot, until Ctrl-C. The last message is the safe action."""
-    from policyforest.policy.policy_files import load
     from policyforest.ros.config import load_config
     from policyforest.ros.control import require_fit
     from policyforest.ros.node import Node
 
     arguments = ros_arguments(context)
     policy, config = _files_of_node(policy, config, arguments)
-    robot, law = load_config(config), load(policy)
+    robot, law = load_config(config), read_policy(policy)
     require_fit(law, robot)
     _require_seconds(seconds)
     parameters = {"policy": str(policy), "config": str(config)}
@@ -79,9 +81,7 @@ def run(
 def explore(
     context: typer.Context,
     config: Config,
-    run_dir: Annotated[
-        Path, typer.Option(help="Keep every finished episode in this folder; an existing run is resumed.")
-    ],
+    run_dir: Annotated[Path, run_dir_option("Keep every finished episode in this folder; an existing run is resumed.")],
     episodes: Annotated[int, typer.Option(help="Total episodes of the run, including those of a resumed run.")] = 100,
     agent: Annotated[
         str, typer.Option(help="The explorer: mre (the paper's), plan and disagreement (ours), …")
@@ -105,10 +105,11 @@ def explore(
     whole_number("--policies", policies, at_least=1)
     whole_number("--episodes", episodes, at_least=1)
     robot = load_config(config)
-    explorer = robot_agent(agent, robot, run_dir, seed, jobs)
+    with run_dir_named():
+        explorer = robot_agent(agent, robot, run_dir, seed, jobs)
     if explorer.n_episodes and not json:
         note(f"{run_dir} holds {number_of(explorer.n_episodes, 'episode')}; the run is resumed")
-    table = EpisodeTable(quiet=json, tensorboard=None)
+    table = EpisodeTable(json, None, explorer.log)
     _explore_robot(explorer, robot, ros_arguments(context), episodes, record, table)
     if output is not None:
         explorer.best_policy(policies).save(output)
@@ -124,6 +125,7 @@ def _explored_lines(explorer: Any, run_dir: Path, output: Path | None) -> dict[s
     pairs["kept in"] = run_dir
     if explorer.settings().get("reward") is not None:
         pairs["known"] = "reward and ends, by the formulas of the configuration"
+    pairs |= goal_line(about_plans(explorer) | {"coverage": explorer.log[-1].coverage})
     return pairs if output is None else pairs | {"policy": output}
 
 
@@ -212,6 +214,7 @@ def _exploration_report(agent: str, explorer: Any, run_dir: Path, output: Path |
         "returns": [episode.episode_return for episode in explorer.log],
         "reward": explorer.settings().get("reward"),
         "run": str(run_dir),
+        **about_plans(explorer),
     }
     return report if output is None else report | {"policy": str(output)}
 

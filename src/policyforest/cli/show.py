@@ -17,15 +17,14 @@ from policyforest.certification.certificate_files import load_certificate
 from policyforest.certification.checker.check import check_certificate
 from policyforest.certification.digests import policy_digest
 from policyforest.certification.set_pictures import certificate_blocks, certificate_figure
-from policyforest.cli.evaluate import PolicyFile
 from policyforest.cli.learn_report import print_candidates
 from policyforest.cli.option_groups import with_option_groups
 from policyforest.cli.output import Json, note, one_line, print_json, print_pairs
+from policyforest.cli.policy_argument import PolicyFile, read_policy
 from policyforest.data.transition_files import load_transitions
 from policyforest.data.transitions import Transitions
 from policyforest.policy.model_card import MOST_DIMENSIONS
 from policyforest.policy.policy import Policy
-from policyforest.policy.policy_files import load
 from policyforest.report.candidates import COMPARISON, WORDS, comparison_of
 from policyforest.report.state_slice import UnboundedStatesError, state_box
 
@@ -86,7 +85,7 @@ def show(
     dimensions. For the greedy policy of a Q forest, the picture also shows Q and V. The page is one HTML file that
     needs no network, with maps, sliders and an animated episode."""
     drawing.check()
-    learned = load(policy)
+    learned = read_policy(policy)
     report = describe(learned) | inspect(learned)
     proved = None if drawing.certificate is None else _proved(learned, drawing.certificate)
     if proved is not None:
