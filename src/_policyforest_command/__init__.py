@@ -1,20 +1,24 @@
 """The entry point of the command: a separate package, so that Ctrl-C is quiet even while PolicyForest is imported."""
 
+# Built in: while the module `signal` is imported, an interrupt would still print a traceback.
+import _signal as signal  # type: ignore[import-not-found]
 import os
-import signal
 import sys
-from types import FrameType
 
 
 def main() -> None:
-    """Runs the command line; from the first import on, an interrupt gives the exit code 130 and no traceback."""
+    """Runs the command line; before and after the command, an interrupt gives the exit code 130 and no traceback."""
     start_quietly()
     try:
         from policyforest.cli import main as command
 
         if signal.getsignal(signal.SIGINT) is _end:
             signal.signal(signal.SIGINT, signal.default_int_handler)
-        command()
+        try:
+            command()
+        finally:
+            # While the program ends, Python waits for threads and prints a traceback if the wait is interrupted.
+            start_quietly()
     except KeyboardInterrupt:
         _end()
 
@@ -27,7 +31,11 @@ def start_quietly() -> None:
         signal.signal(signal.SIGINT, _end)
 
 
-def _end(number: int = signal.SIGINT, frame: FrameType | None = None) -> None:
+def _end(number: int = 0, frame: object = None) -> None:
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError, RuntimeError):
+            continue  # closed, or interrupted while it was written
     # Threads of libraries that were being imported may not end by themselves.
-    sys.stderr.flush()
     os._exit(130)

@@ -96,6 +96,15 @@ def test_wrong_usage_is_one_line(arguments: list[str], message: str) -> None:
     assert "Value error" not in result.stderr
 
 
+@pytest.mark.parametrize(
+    "words", ["learn --epsiodes 3", "learn --episodes", "ros read --output", "ros read a b", "rso"]
+)
+def test_wrong_usage_names_the_command_that_has_the_help(words: str) -> None:
+    result = CliRunner().invoke(main, words.split(), prog_name="policyforest")
+    command = {"learn": " learn", "ros": " ros read"}.get(words.split()[0], "")
+    assert result.stderr.endswith(f"(see policyforest{command} --help)\n")
+
+
 def test_a_fault_of_ours_is_one_line_and_another_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object, **__: object) -> None:
         raise KeyError("what")
@@ -181,11 +190,21 @@ def test_importing_the_library_leaves_interrupts_to_the_program(arguments: list[
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def run_with_cli(folder: Path, code: str) -> tuple[int, str, str]:
+    """Exit code, standard output and standard error of the command with another `policyforest.cli`."""
+    (folder / "policyforest").mkdir()
+    (folder / "policyforest" / "__init__.py").touch()
+    (folder / "policyforest" / "cli.py").write_text(code)
+    paths = os.pathsep.join([str(folder), str(Path(_policyforest_command.__file__).parents[1])])
+    command = [sys.executable, "-S", "-c", "import _policyforest_command; _policyforest_command.main()"]
+    env = os.environ | {"PYTHONPATH": paths}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=60)
+    return done.returncode, done.stdout, done.stderr
+
+
 def test_ctrl_c_that_an_import_would_wrap_in_another_error_is_quiet(tmp_path: Path) -> None:
     """Python 3.11 makes a RuntimeError of what __set_name__ raises, an interrupt too."""
-    (tmp_path / "policyforest").mkdir()
-    (tmp_path / "policyforest" / "__init__.py").touch()
-    (tmp_path / "policyforest" / "cli.py").write_text(
+    code = (
         "import os, signal, time\n"
         "class Field:\n"
         "    def __set_name__(self, owner, name):\n"
@@ -194,11 +213,24 @@ def test_ctrl_c_that_an_import_would_wrap_in_another_error_is_quiet(tmp_path: Pa
         "class Owner:\n"
         "    field = Field()\n"
     )
-    paths = os.pathsep.join([str(tmp_path), str(Path(_policyforest_command.__file__).parents[1])])
-    command = [sys.executable, "-S", "-c", "import _policyforest_command; _policyforest_command.main()"]
-    env = os.environ | {"PYTHONPATH": paths}
-    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=60)
-    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+    assert run_with_cli(tmp_path, code) == (130, "", "")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a process sends itself this signal on Unix alone")
+@pytest.mark.parametrize("end", ["return", "raise KeyboardInterrupt", "raise SystemExit(0)"])
+def test_ctrl_c_while_the_finished_program_waits_for_threads_is_quiet(end: str, tmp_path: Path) -> None:
+    code = (
+        "import os, signal, threading, time\n"
+        "def interrupt():\n"
+        "    time.sleep(0.5)\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "    time.sleep(10)\n"
+        "def main():\n"
+        "    print('done')\n"
+        "    threading.Thread(target=interrupt).start()\n"
+        f"    {end}\n"
+    )
+    assert run_with_cli(tmp_path, code) == (130, "done\n", "")
 
 
 def test_texts_of_strangers_are_printed_on_one_line() -> None:

@@ -24,21 +24,20 @@ from policyforest.cli.bench import bench
 from policyforest.cli.certify import certify
 from policyforest.cli.data import data
 from policyforest.cli.doctor import doctor
+from policyforest.cli.environment_errors import place_in_environment
 from policyforest.cli.evaluate import evaluate
 from policyforest.cli.examples import epilog, exit_codes, welcome
 from policyforest.cli.explore import explore
 from policyforest.cli.export import export
 from policyforest.cli.gazebo import gazebo
 from policyforest.cli.learn import learn
-from policyforest.cli.once import Once
+from policyforest.cli.once import Once, UsageError
 from policyforest.cli.output import QUIET, one_line
 from policyforest.cli.reproduce import reproduce
 from policyforest.cli.ros import ros
 from policyforest.cli.show import show
 
 USERS_ERRORS = (ValueError, TypeError, OSError, ImportError, MemoryError, gymnasium.error.Error)
-# Some versions of Typer bundle their own copy of click; this finds the class in either case.
-UsageError: Any = typer.BadParameter.__base__
 ClickException: Any = UsageError.__base__
 
 
@@ -60,18 +59,18 @@ class _OneLineErrors(TyperGroup):
             raise
         except (ClickException, typer.Exit, typer.Abort):
             raise
-        except USERS_ERRORS as error:
-            if ctx.params["debug"]:
-                traceback.print_exc()
-            _tell(" ".join(str(error).split()) or type(error).__name__)
-            raise typer.Exit(2) from error
         except Exception as error:
             if ctx.params["debug"]:
                 traceback.print_exc()
-            what = f"{type(error).__name__}: {' '.join(str(error).split())}"
-            _tell(
-                f"{what} (an error in policyforest: run policyforest --debug {ctx.invoked_subcommand} … and report it)"
-            )
+            message = " ".join(str(error).split())
+            what, again = f"{type(error).__name__}: {message}", f"policyforest --debug {ctx.invoked_subcommand} …"
+            if (place := place_in_environment(error)) is not None:
+                _tell(f"the environment raised {what} ({place}; {again} shows the traceback)")
+                raise typer.Exit(2) from error
+            if isinstance(error, USERS_ERRORS):
+                _tell(message or type(error).__name__)
+                raise typer.Exit(2) from error
+            _tell(f"{what} (an error in policyforest: run {again} and report it)")
             raise typer.Exit(3) from error
 
 

@@ -11,6 +11,9 @@ from typer.core import TyperCommand
 
 from policyforest.cli.output import QUIET
 
+# Some versions of Typer bundle their own copy of click; this finds the class in either case.
+UsageError: Any = typer.BadParameter.__base__
+
 
 class Once(TyperCommand):
     """`--state a --state b` is an error, since it would mean `--state b`; flags and lists may be repeated."""
@@ -20,7 +23,11 @@ class Once(TyperCommand):
         self.params.append(_quiet_option())
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        given: list[Any] = self.make_parser(ctx).parse_args(args=list(args))[2]
+        try:
+            given: list[Any] = self.make_parser(ctx).parse_args(args=list(args))[2]
+        except UsageError as error:
+            error.ctx = error.ctx or ctx  # the parser does not set it, and the message names the command for help
+            raise
         for parameter, times in Counter(given).items():
             single = parameter.param_type_name == "option" and not (parameter.multiple or parameter.is_flag)
             if single and times > 1:
