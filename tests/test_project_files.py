@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tomllib
+import zipfile
 from importlib.metadata import metadata, version
 from pathlib import Path
 
@@ -157,3 +159,24 @@ def test_a_part_that_fails_does_not_hide_the_others(tmp_path: Path) -> None:
     code, lines = checks(tmp_path, tests=False, tools=True)
     assert code == 1
     assert [line.split()[0] for line in lines[:5]] == ["failed", "passed", "passed", "passed", "passed"]
+
+
+def test_pictures_beside_text_in_the_readme_leave_room_for_it_on_a_phone() -> None:
+    pictures = re.findall(r"<img [^>]*align=[^>]*>", (ROOT / "README.md").read_text(encoding="utf-8"))
+    widths = [re.search(r'width="(\d+)%"', picture) for picture in pictures]
+    assert pictures
+    assert all(width and int(width[1]) <= 40 for width in widths), pictures
+
+
+def test_paths_of_the_machine_that_built_a_wheel_are_found(tmp_path: Path) -> None:
+    place = importlib.util.spec_from_file_location("wheel_tool", ROOT / "tools" / "test_wheel.py")
+    assert place is not None
+    assert place.loader is not None
+    tool = importlib.util.module_from_spec(place)
+    place.loader.exec_module(tool)
+    wheel = tmp_path / "policyforest-1-cp312-abi3-linux_x86_64.whl"
+    address = b"\0see https://numpy.org/devdocs/user/importing.html\0core/src/forest.cpp\0"
+    for module, expected in ((address, []), (address + b"/root/include/list.h\0", ["/root/include/list.h"])):
+        with zipfile.ZipFile(wheel, "w") as parts:
+            parts.writestr("policyforest/_core.abi3.so", b"\x7fELF" + module)
+        assert tool.build_paths(wheel) == expected

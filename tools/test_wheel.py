@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 import venv
+import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -26,6 +27,10 @@ TESTS = (
     "tests/policy/test_simplified_policy.py",
     "tests/policy/test_refused_states.py",
     "tests/forest/test_knownness.py",
+)
+# Folders of a machine that builds wheels; the libraries that the module needs at run time are elsewhere.
+BUILD_PATH = re.compile(
+    rb"(?<![\w:/.])(?:/(?:tmp|root|home|work|Users|private|project|github)/|[A-Za-z]:[\\/](?!/))[\x21-\x7e]{3,}"
 )
 SCRIPTS = "Scripts" if os.name == "nt" else "bin"
 
@@ -68,6 +73,8 @@ def readme_python() -> str:
 
 def test_wheel(wheel: Path, home: Path) -> None:
     """Installs the wheel in `home` and uses it as the README does."""
+    if paths := build_paths(wheel):
+        raise SystemExit(f"the module contains paths of the machine that built it: {', '.join(paths[:5])}")
     venv.create(home / "venv", with_pip=True)
     scripts = home / "venv" / SCRIPTS
     python = str(scripts / "python")
@@ -91,6 +98,15 @@ def test_wheel(wheel: Path, home: Path) -> None:
         raise SystemExit(
             f"installing and trying took {seconds:.0f} s, must take at most {MOST_SECONDS:.0f} (or --no-limit)"
         )
+
+
+def build_paths(wheel: Path) -> list[str]:
+    """Absolute paths of the machine that built the wheel, in its compiled modules."""
+    with zipfile.ZipFile(wheel) as parts:
+        modules = [parts.read(name) for name in parts.namelist() if name.endswith((".so", ".pyd"))]
+    if not modules:
+        raise SystemExit(f"{wheel} contains no compiled module")
+    return sorted({path.decode() for module in modules for path in BUILD_PATH.findall(module)})
 
 
 def size(folder: Path) -> float:
