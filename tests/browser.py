@@ -68,6 +68,11 @@ class Browser:
         self._call("Page.navigate", url=path.resolve().as_uri())
         self.wait_for(f"document.readyState === 'complete' && location.pathname.endsWith({path.name!r})")
 
+    def open_url(self, url: str) -> None:
+        """Opens a page of a server."""
+        self._call("Page.navigate", url=url)
+        self.wait_for(f"document.readyState === 'complete' && location.href === {url!r}")
+
     def run(self, expression: str) -> Any:
         """The value of a JavaScript expression in the page."""
         answer = self._call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
