@@ -155,3 +155,28 @@ def test_too_many_dimensions_and_bad_settings_are_named() -> None:
         pf.GridPlanning(discount=1.0)
     with pytest.raises(TypeError, match="model: is 3, must be a DynamicsModel"):
         pf.GridPlanning().fit(3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("gain", [0.01, 5.0])
+def test_a_policy_regressed_without_weights_must_be_certainly_better(
+    linear_model: pf.DynamicsModel, monkeypatch: pytest.MonkeyPatch, gain: float
+) -> None:
+    noise, judged = np.random.default_rng(0).normal(size=(4, 60)), []
+
+    class Named:
+        def __init__(self, states: object, actions: object, share: float, *rest: object) -> None:
+            self.weighted = len(rest) == 2
+            self.worth = 1.0 if share == grid_planning.LEAF_SHARES[1] else 0.0
+
+    def judge(self: object, policy: Named, seed: int) -> np.ndarray:
+        judged.append(policy)
+        return policy.worth + (np.zeros_like(noise) if policy.weighted else gain + noise)
+
+    monkeypatch.setattr(grid_planning.PolicySearch, "fit", Named)
+    monkeypatch.setattr(grid_planning.PolicySearch, "judge", judge)
+    monkeypatch.setattr(grid_planning.PolicySearch, "judged_states", lambda self, policy: self.judged)
+    found = pf.GridPlanning(DISCOUNT).fit(linear_model)
+    assert isinstance(found, Named)
+    assert found.weighted == (gain < 1.0)
+    assert found.worth == 1.0  # of the leaf sizes, the one that does best in the model
+    assert len(judged) == 2 * len(grid_planning.LEAF_SHARES)

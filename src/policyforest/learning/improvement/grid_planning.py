@@ -25,7 +25,7 @@ from policyforest._support.arguments import Floats, real_number, seed_number, wh
 from policyforest._support.blas import one_blas_thread
 from policyforest._support.spaces import bounds
 from policyforest.learning.dynamics.dynamics_model import DynamicsModel
-from policyforest.learning.improvement.policy_search import PolicySearch, rollout_steps
+from policyforest.learning.improvement.policy_search import PolicySearch, certainly_better, rollout_steps
 from policyforest.learning.improvement.rollouts import ModelRollouts
 from policyforest.learning.improvement.state_grid import StateGrid
 from policyforest.policy.policy import Policy
@@ -139,7 +139,10 @@ class GridPlanning:
 
     @one_blas_thread
     def fit(self, model: DynamicsModel, rollouts: ModelRollouts | None = None) -> Policy:
-        """Of the policies regressed on the plan, the one that does best in the model."""
+        """Of the policies regressed on the plan, the one that does best in the model.
+
+        The regression weights states by how much the action matters there. A policy without these weights must be
+        certainly better: it fits states where every action is nearly as good, at the cost of those where one is not."""
         shared = ModelRollouts(model, self.discount, self.n_members, self.n_jobs) if rollouts is None else rollouts
         plan = self.plan(model, shared)
         search = PolicySearch(self, model, shared, seed_number("random_state", self.random_state))
@@ -147,11 +150,20 @@ class GridPlanning:
         mean = plan.weights.mean()
         weights = plan.weights / mean if mean > 0 else np.ones_like(plan.weights)
         columns = np.repeat(weights[:, None], plan.actions.shape[1], axis=1)
-        tried = []
-        for share, weighted in product(LEAF_SHARES, (columns, None)):
-            policy = search.fit(plan.states, plan.actions, share, 1, weighted)
-            tried.append((float(search.judge(policy, 7).mean()), policy))
-        return max(tried, key=lambda row: row[0])[1]
+        tried = [search.fit(plan.states, plan.actions, share, 1, columns) for share in LEAF_SHARES]
+        search.judged = search.judged_states(tried[0])
+        weighted, values = best_in_model(search, tried)
+        unweighted, others = best_in_model(
+            search, [search.fit(plan.states, plan.actions, share, 1) for share in LEAF_SHARES]
+        )
+        return unweighted if certainly_better(others - values) else weighted
+
+
+def best_in_model(search: PolicySearch, policies: Sequence[Policy]) -> tuple[Policy, Floats]:
+    """The policy with the highest mean value, and its values."""
+    judged = [search.judge(policy, 7) for policy in policies]
+    best = max(range(len(policies)), key=lambda i: float(judged[i].mean()))
+    return policies[best], judged[best]
 
 
 def solved(grid: StateGrid, steps: Sequence[Step], size: GridSize, model: DynamicsModel, discount: float) -> GridPlan:
