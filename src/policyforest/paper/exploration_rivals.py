@@ -27,7 +27,7 @@ TASKS = (
     ("cart-pole", CART_POLE, 0.98, (600, 1_200), 10),
     ("swing-up", "policyforest/SwingUp-v0", 0.98, (800, 1_500), 1),
     ("inverted-pendulum-v5", "InvertedPendulum-v5", 0.98, (300, 600), 10),
-    ("mountain-car", "MountainCarContinuous-v0", 0.99, (4_400, 5_400), 20),
+    ("mountain-car", "MountainCarContinuous-v0", 0.99, (5_700, 6_800), 20),
     ("pendulum-v1", "Pendulum-v1", 0.98, (1_000, 2_000), 50),
     ("reacher-v5", "Reacher-v5", 0.95, (1_500, 3_000), 100),
 )
