@@ -142,19 +142,57 @@ def test_what_the_last_plan_finds_is_reported_as_found(monkeypatch):
 def test_policies_are_validated_by_the_reward_that_is_known(monkeypatch):
     learner = agent(seed=3, reward="-abs(next_s0 - 0.5)").learn(episodes=5)
     env, judged = Corridor(), []
-    validated = model_exploration.best_by_validation
+    validated = model_exploration.validated
 
     def noted(*words, **more):
         judged.append(words[1])
         return validated(*words, **more)
 
-    monkeypatch.setattr(model_exploration, "best_by_validation", noted)
+    monkeypatch.setattr(model_exploration, "validated", noted)
     learner.best_policy(validation_episodes=2)
     judged[0].reset(seed=0)
     env.reset(seed=0)
     ahead, paid, *_ = judged[0].step(np.array([0.1]))
     assert paid == pytest.approx(-abs(ahead[0] - 0.5))
     assert env.step(np.array([0.1]))[1] != pytest.approx(paid)
+
+
+def test_a_policy_that_earns_less_than_doing_nothing_in_its_validation_is_not_kept():
+    class Costly(Corridor):
+        """What the agent learns from pays for moving; in the episodes that follow, moving costs."""
+
+        def step(self, action: Any) -> Any:
+            state, reward, *rest = super().step(action)
+            return state, reward if self.episode < 6 else -float(abs(action[0])), *rest
+
+    learner = agent(Costly(), seed=1).learn(episodes=6)
+    assert not learner.found_nothing
+    policy = learner.best_policy(validation_episodes=2)
+    np.testing.assert_array_equal(policy.act_batch([[-0.5], [0.5]]), [[0.0], [0.0]])
+    assert policy.info.settings["winner"] == "constant"
+    assert learner.found_nothing
+
+
+def test_where_nothing_is_worth_doing_the_policy_does_nothing():
+    class Idle(Corridor):
+        def step(self, action: Any) -> Any:
+            return super().step(0.0 * action)
+
+    for validation, episodes in ((2, 3), (None, 12)):  # few samples may suggest an effect by chance
+        learner = agent(Idle(), seed=0).learn(episodes=episodes)
+        policy = learner.best_policy(validation_episodes=validation)
+        np.testing.assert_array_equal(policy.act_batch([[-0.5], [0.5]]), [[0.0], [0.0]])
+        assert learner.found_nothing
+
+
+def test_an_action_that_is_best_everywhere_is_kept_as_a_constant_one():
+    class Full(Corridor):
+        def step(self, action: Any) -> Any:
+            state, _, *rest = super().step(0.0 * action)
+            return state, float(action[0]), *rest
+
+    learner = agent(Full(), seed=0).learn(episodes=4)
+    np.testing.assert_allclose(learner.best_policy(validation_episodes=None).act_batch([[-0.5], [0.5]]), 0.2, atol=1e-3)
 
 
 def test_a_goal_that_is_never_found_is_reported(monkeypatch):

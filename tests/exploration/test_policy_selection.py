@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from gymnasium.spaces import Box
 
-from policyforest.exploration.policy_selection import best_by_validation
+from policyforest.exploration.policy_selection import best_by_validation, validated
 
 N_EPISODES, SEED = 10, 3
 
@@ -42,9 +42,11 @@ class Always:
         return self.action
 
 
-def kept(*actions: float, **how: Any) -> float:
+def kept(*actions: float, episodes: int = N_EPISODES, **how: Any) -> float:
     candidates: Any = [Always(action) for action in actions]
-    return float(best_by_validation(candidates, Bet(), N_EPISODES, SEED, **how).action[0])  # type: ignore[attr-defined]
+    returns = validated(candidates, Bet(), episodes, SEED)
+    assert returns.shape == (len(actions), episodes)
+    return actions[best_by_validation(returns, **how)]
 
 
 def test_the_best_mean_wins_and_the_first_of_equal_ones() -> None:
@@ -61,5 +63,4 @@ def test_a_preferred_policy_is_kept_unless_another_is_better_by_more_than_a_stan
 
 
 def test_one_episode_has_no_standard_error() -> None:
-    candidates: Any = [Always(0.0), Always(1.0)]
-    assert best_by_validation(candidates, Bet(), 1, SEED, first_preferred=True) is candidates[1]
+    assert kept(0.0, 1.0, episodes=1, first_preferred=True) == 1.0

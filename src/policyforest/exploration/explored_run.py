@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import gymnasium as gym
 
-from policyforest._support.arguments import LARGEST_SEED, whole_number
+from policyforest._support.arguments import LARGEST_SEED, threads, whole_number
 from policyforest.data.transitions import Transitions
 from policyforest.environments.episodes import Episode
 from policyforest.exploration.background_plans import BackgroundPlans
@@ -22,6 +22,7 @@ from policyforest.exploration.policy_selection import (
     best_on_samples,
     continuing,
     policies,
+    validated,
 )
 from policyforest.exploration.problem import Explorable, Problem
 from policyforest.exploration.run_directory import RunDirectory
@@ -44,6 +45,8 @@ class ExploredRun:
         self.problem = Problem.of(problem)
         self.planner = planner
         self.final = final or replace(planner.policy_learner, q_learner=planner.q_learner)
+        for learner in (planner.q_learner, planner.policy_learner, self.final.q_learner, self.final):
+            threads(learner.n_jobs)  # refuses a wrong number before the first episode
         self.r_max = checked_r_max(r_max)
         self.seed = whole_number("seed", seed, at_least=0, at_most=LARGEST_SEED)
         self._experience = Experience(self.problem, lambda box: self.planner.knownness_forest(box, self.seed))
@@ -146,4 +149,4 @@ class ExploredRun:
         if self.env is None:
             return best_on_samples(candidates, self.transitions, self.planner.q_learner)
         how = self.seed, self.guarded, self.longest_judged
-        return best_by_validation(candidates, self.env, validation_episodes, *how)
+        return candidates[best_by_validation(validated(candidates, self.env, validation_episodes, *how))]

@@ -20,6 +20,7 @@ from policyforest._support.arguments import Floats, real_number, whole_number
 from policyforest._support.blas import one_blas_thread
 from policyforest.data.plant import KnownFunction
 from policyforest.data.signal_options import SignalOptions
+from policyforest.data.transitions import Transitions
 from policyforest.environments.known_task import known_task
 from policyforest.exploration.agents import RunDir, discount_of, our_planner
 from policyforest.exploration.compared_kinds import learned_again, reused
@@ -27,9 +28,9 @@ from policyforest.exploration.explorers import EpisodeKind, Explorer, HeldAction
 from policyforest.exploration.exploring_agent import ExploringAgent
 from policyforest.exploration.guards import guard_settings
 from policyforest.exploration.known_formulas import known_function, known_name
-from policyforest.exploration.model_planner import OPTIMISTIC, ModelPlan, ModelPlanner, ModelTask
+from policyforest.exploration.model_planner import IDLE, OPTIMISTIC, ModelPlan, ModelPlanner, ModelTask
 from policyforest.exploration.plan_files import PlanFiles, StoredPlan, may_lack_plan, plans_in_vain
-from policyforest.exploration.policy_selection import PolicyCallback, best_by_validation
+from policyforest.exploration.policy_selection import PolicyCallback, best_by_validation, validated
 from policyforest.exploration.problem import Explorable
 from policyforest.exploration.run_directory import Record, RunDirectory
 from policyforest.exploration.shown_policies import most_valuable, newest_and_best, reliable, shown_policies
@@ -195,17 +196,28 @@ class ModelExploration(ExploringAgent):
         executor: Executor | None = None,
     ) -> Policy:
         """The best of up to n policies, chosen by `validation_episodes` episodes of each, under the guard if there is
-        one: the policy planned from all samples, unless another is better by more than one standard error. Without an
-        environment, or with None, it is chosen by what the policies of the run earned in their episodes, and by members
-        of the model's ensemble that none of them was made with. So a run that was good and got worse returns to an
-        earlier policy."""
+        one: the policy planned from all samples, unless another is better by more than one standard error, or the idle
+        policy if the chosen one does not earn more. Without an environment, or with None, it is chosen by what the
+        policies of the run earned in their episodes, and by members of the model's ensemble that none of them was made
+        with. So a run that was good and got worse returns to an earlier policy."""
         if validation_episodes is not None:
             whole_number("validation_episodes", validation_episodes, at_least=1)
         candidates, model = self._choices(n, callback)
         if self.task is not None and validation_episodes is not None:
-            how = self.seed, self.guarded, self.longest_judged
-            return best_by_validation(candidates, self.task, validation_episodes, *how, first_preferred=True)
-        return self._reliable(candidates[0], model)
+            return self._validated(candidates, validation_episodes)
+        return candidates[0] if self.found_nothing else self._reliable(candidates[0], model)
+
+    def _validated(self, candidates: Sequence[Policy], episodes: int) -> Policy:
+        """The best candidate in episodes of each; the idle policy, if that earns as much."""
+        assert self.task is not None
+        idle = self._labelled(self._idle, IDLE, self.transitions)
+        how = self.seed, self.guarded, self.longest_judged
+        returns = validated([*candidates, idle], self.task, episodes, *how)
+        best = best_by_validation(returns[:-1], first_preferred=True)
+        if returns[best].mean() > returns[-1].mean():
+            return candidates[best]
+        self._found = self.n_episodes, False
+        return idle
 
     def _choices(self, n: int, callback: PolicyCallback | None) -> tuple[list[Policy], DynamicsModel]:
         """Up to n policies, and the model of all samples."""
@@ -219,7 +231,7 @@ class ModelExploration(ExploringAgent):
         earlier = most_valuable(earlier, self.model_planner.judge(final.model, self.seed), number - 1)
         if callback is not None:
             callback(number, number)
-        return [self._labelled(final), *earlier], final.model
+        return [self._labelled(final.policy, final.winner, self.transitions), *earlier], final.model
 
     @one_blas_thread
     def _reliable(self, final: Policy, model: DynamicsModel) -> Policy:
@@ -227,8 +239,7 @@ class ModelExploration(ExploringAgent):
         data, planner = self.transitions, self.model_planner
         plans = () if self.guard is not None else self.plans  # the guard chose some of their actions
         candidates = shown_policies(final, plans, data, planner.discount)
-        idle = constant_policy(data, middle_action(data))
-        return reliable(candidates, idle, planner.judge(model, self.seed))
+        return reliable(candidates, self._idle, planner.judge(model, self.seed))
 
     def _before_recording(self) -> None:
         """An episode is kept without waiting for a plan in the background, which may fail."""
@@ -260,29 +271,29 @@ class ModelExploration(ExploringAgent):
 
     def _earlier(self) -> tuple[Policy, ...]:
         """The newest policies of plans that did not explore, newest first, and the one whose episodes earned most."""
-        idle = constant_policy(self.transitions, middle_action(self.transitions))
-        shown = shown_policies(idle, self._stored, self.transitions, self.model_planner.discount)[1:]
+        shown = shown_policies(self._idle, self._stored, self.transitions, self.model_planner.discount)[1:]
         return newest_and_best(shown, REMEMBERED)
 
     def _make(self, task: ModelTask, episode: int) -> ModelPlan:
         made = self.model_planner.plan(task)
-        stored = StoredPlan(
-            episode, len(task.samples), self._labelled(made), made.winner, made.explores, made.sequence, made.values,
-            len(self._stored),
-        )  # fmt: skip
+        policy, number = self._labelled(made.policy, made.winner, task.samples), len(self._stored)
+        about = made.winner, made.explores, made.sequence, made.values, number
+        stored = StoredPlan(episode, len(task.samples), policy, *about)
         if self._plan_files is not None:
             self._plan_files.write(stored)
         self._stored.append(stored)
         self._model, self._compared = made.model, made.model if task.like is None else self._compared
         return made
 
-    def _labelled(self, made: ModelPlan) -> Policy:
-        told = {"discount": self.model_planner.discount, "winner": made.winner, "known": self._known}
-        samples = made.model.transitions
-        settings = told | samples.plant.given_names
-        return made.policy.with_info(
-            replace(made.policy.info, settings=settings, n_samples=len(samples), problem=self.problem.id)
-        )
+    @property
+    def _idle(self) -> Policy:
+        """The policy that does nothing."""
+        return constant_policy(self.transitions, middle_action(self.transitions))
+
+    def _labelled(self, policy: Policy, winner: str, samples: Transitions) -> Policy:
+        told = {"discount": self.model_planner.discount, "winner": winner, "known": self._known}
+        settings, n = told | samples.plant.given_names, len(samples)
+        return policy.with_info(replace(policy.info, settings=settings, n_samples=n, problem=self.problem.id))
 
     def _seed(self, episode: int) -> int:
         return int(np.random.SeedSequence([self.seed, episode]).generate_state(1, np.uint64)[0])

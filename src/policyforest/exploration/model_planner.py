@@ -55,7 +55,8 @@ LEAST_GROWTH = 0.05
 # Gaussian processes need the fewest samples, but are too slow for a grid: they compete above this number of dimensions.
 FEW_DIMENSIONS = 3
 # Candidates with the same action in every state: zero (the middle if zero is out of range), the lowest, the highest.
-CONSTANTS = ("constant", "least", "most")
+IDLE = "constant"
+CONSTANTS = (IDLE, "least", "most")
 # The policies of earlier plans have this name and a number.
 EARLIER = "earlier"
 # The new plan, if it is played although an earlier policy has a higher value.
@@ -204,6 +205,9 @@ class _Planning:
         if explores:
             novel = self._planned(novelty_bonus(self.task.samples, self.how.discount, self.task.explored))
             policies["novelty"], best, sequence = novel.policy, "novelty", novel.sequence
+        elif useless:  # nothing is known to be worth doing: idle, unless another constant action is certainly better
+            more = values[constant] - values[IDLE]
+            best = constant if certainly_better(more) and float(more.mean()) >= least else IDLE
         elif best in earlier and self._promising(values[new], values[best], values[constant]):
             policies[OPTIMISTIC], best = planned.policy, OPTIMISTIC
         worth = {name: float(value.mean()) for name, value in values.items()}

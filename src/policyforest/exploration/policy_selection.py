@@ -10,7 +10,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from policyforest._support.arguments import whole_number
+from policyforest._support.arguments import Floats, whole_number
 from policyforest.data.transitions import Transitions
 from policyforest.environments.evaluation import evaluate
 from policyforest.exploration.planner import Plan, Planner
@@ -64,28 +64,30 @@ def _policy(seed: int, n_jobs: int, shared: tuple[FittedPolicyForest, Transition
     return replace(learner, **seeded, q_learner=replace(learner.q_learner, **seeded)).fit(samples)  # type: ignore[arg-type]
 
 
-def best_by_validation(
+def validated(
     candidates: Sequence[Policy],
     env: gym.Env[Any, Any],
     episodes: int,
     seed: int,
     guarded: Callable[[Policy], Any] = lambda policy: policy,
     max_steps: int | None = None,
-    *,
-    first_preferred: bool = False,
-) -> Policy:
-    """The policy with the best mean return; all play episodes of the same starts and noise. `guarded` gives the object
-    that plays instead of a policy; an episode that is longer than `max_steps` is cut. If the first candidate is
-    preferred, it is the best unless another is better by more than one standard error of the difference: ten episodes
-    of Pendulum-v1 may differ by more than policies do."""
+) -> Floats:
+    """The returns (candidates, episodes) of episodes of the same starts and noise. `guarded` gives the object that acts
+    instead of a policy; an episode that is longer than `max_steps` is cut."""
     number = whole_number("validation_episodes", episodes, at_least=1)
     judge = partial(evaluate, env=env, episodes=number, seed=VALIDATION_SEED + seed, max_steps=max_steps)
-    returns = np.array([judge(guarded(policy)).returns for policy in candidates])
-    best = int(np.argmax(returns.mean(axis=1)))
+    return np.array([judge(guarded(policy)).returns for policy in candidates])
+
+
+def best_by_validation(returns: Floats, *, first_preferred: bool = False) -> int:
+    """The candidate with the best mean return. If the first candidate is preferred, it is the best unless another is
+    better by more than one standard error of the difference: ten episodes of Pendulum-v1 may differ by more than
+    policies do."""
+    best, number = int(np.argmax(returns.mean(axis=1))), returns.shape[1]
     gains = returns[best] - returns[0]
     if first_preferred and float(gains.mean()) <= float(gains.std(ddof=min(1, number - 1))) / number**0.5:
         best = 0
-    return candidates[best]
+    return best
 
 
 def best_on_samples(candidates: Sequence[Policy], samples: Transitions, learner: FittedQIteration) -> Policy:

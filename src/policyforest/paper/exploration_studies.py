@@ -3,10 +3,10 @@
 A cell is one run of `pf.ModelExploration` with a budget of steps or episodes, judged by its best policy on episodes
 that it has not seen, and in some studies also by the best policy after a part of the budget. The best policy is chosen
 by the returns that policies earned in the run, and by the members of the model's ensemble. In problems of few
-dimensions, it is the best of three policies by ten episodes of each, which do not count towards the budget
-(`VALIDATED`). Seeds begin at 2000, those of the cart-pole at 5000 and those of Pendulum-v1 at 6000; no setting was chosen
-on these seeds. (Results of some lower seeds were seen before a setting was changed.) The reward is learned, unless the
-study's title states that it is known, as PILCO, PETS and MC-PILCO assume.
+dimensions, it is the best of three policies and of doing nothing, by ten episodes of each, which do not count towards
+the budget (`VALIDATED`). Seeds begin at 2000, those of the cart-pole at 5000 and those of Pendulum-v1 at 6000; no
+setting was chosen on these seeds. (Results of some lower seeds were seen before a setting was changed.) The reward is
+learned, unless the study's title states that it is known, as PILCO, PETS and MC-PILCO assume.
 """
 
 from __future__ import annotations
