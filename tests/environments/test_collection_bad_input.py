@@ -32,7 +32,18 @@ def with_spaces(observation_space=None, action_space=None):
         (with_spaces(observation_space=Dict(a=Box(0, 1, (2,)))), "env.observation_space"),
         (Line(observation=np.float32([np.nan])), "env: .*observation"),
         (Line(observation=np.float32([11.0])), "states: row 1 .*limits"),
-        (Line(reward=np.nan), "env: .*reward"),
+        (
+            Line(observation=np.float32([0.0, 1.0])),
+            r"env: .* after the state \[0\.0\] .* shape \(2,\), must have the shape \(1,\)",
+        ),
+        (
+            Line(observation="here"),
+            r"env: .*observation after the state \[0\.0\] \(action .* is 'here', must hold real",
+        ),
+        (Line(reward=np.nan), r"reward: is nan at the state \[0\.0\] \(action .*must be finite"),
+        (Line(reward=None), r"reward: is None at the state \[0\.0\] \(action .*must be a real number"),
+        (Line(reward="much"), r"reward: is 'much' at the state .*must be a real number"),
+        (Line(reward=np.zeros(2)), r"reward: is array\(\[0\., 0\.\]\) at the state .*must be a real number"),
     ],
 )
 def test_names_what_cannot_be_learned_in(env, message):
@@ -40,10 +51,17 @@ def test_names_what_cannot_be_learned_in(env, message):
         collect(env, episodes=1, outside="raise")
 
 
+@pytest.mark.parametrize("reward", [np.array([0.5]), np.array(0.5), np.float32(0.5), [0.5]])
+def test_a_reward_that_is_an_array_of_one_number_is_this_number(reward):
+    assert (collect(Line(reward=reward), episodes=1).rewards == 0.5).all()
+    assert pf.evaluate(lambda state: np.zeros(1), Line(reward=reward), episodes=1).mean == 3.5
+
+
 def test_observations_outside_of_their_box_are_kept_with_one_warning():
     with pytest.warns(pf.ObservationWarning, match=r"declared within \[-10, 10\] and goes from 11 to 11") as told:
         data = collect(Line(observation=np.float32([11.0])), episodes=2)
     assert len(told) == 1
+    assert str(told[0].message).endswith("; declare a wider box")  # agents have no argument `outside`
     assert data.n_outside == len(data)
 
 

@@ -193,6 +193,53 @@ def test_calls_out_of_order_are_refused():
     assert agent.transitions.terminals.tolist() == [True]
 
 
+@pytest.mark.parametrize(
+    ("wrong", "error", "message"),
+    [
+        ({"terminal": "False"}, TypeError, "terminal: is 'False', must be True or False"),
+        ({"terminal": None}, TypeError, "terminal: is None, must be True or False"),
+        ({"terminal": 2}, TypeError, "terminal: is 2, must be True or False"),
+        ({"terminal": np.array([True, False])}, TypeError, r"terminal: is array\(.*\), must be True or False"),
+        ({"action": "x"}, TypeError, "action: is 'x', must hold real numbers"),
+        ({"action": None}, ValueError, r"action: is None, must lie within \[\[-0\.2, 0\.2\]\]"),
+        ({"action": [np.nan]}, ValueError, r"action: is \[nan\], must lie within \[\[-0\.2, 0\.2\]\]"),
+        ({"action": np.zeros(2)}, ValueError, r"action: is \[0\.0, 0\.0\], must lie within \[\[-0\.2, 0\.2\]\]"),
+    ],
+)
+def test_a_step_with_a_wrong_argument_is_refused_by_name_and_can_be_told_again(wrong, error, message):
+    agent = small_agent(corridor_problem())
+    agent.begin_episode()
+    agent.act([0.0])
+    step = {"action": [0.1], "reward": 0.0, "next_state": [0.1], "terminal": np.True_}
+    with pytest.raises(error, match=f"^{message}$"):
+        agent.observe(**step | wrong)
+    agent.observe(**step)
+    agent.end_episode()
+    assert agent.transitions.terminals.tolist() == [True]
+
+
+@pytest.mark.parametrize("agent", [pf.MultiResolutionExploration, pf.DisagreementExploration, pf.ModelExploration])
+@pytest.mark.parametrize(
+    ("wrong", "error", "message"),
+    [
+        ({"n_jobs": 0}, ValueError, "n_jobs: is 0, must be a positive number"),
+        ({"n_jobs": "x"}, TypeError, "n_jobs: is 'x', must be a whole number"),
+        ({"guard": 3}, TypeError, "guard: is 3, must be a NoisyBaseline or None$"),
+        ({"guard": 3, "history": 2}, TypeError, "guard: is 3, must be a NoisyBaseline or None$"),
+    ],
+)
+def test_wrong_arguments_are_refused_before_the_first_episode(agent, wrong, error, message):
+    with pytest.raises(error, match=f"^{message}"):
+        agent(Corridor(), **wrong)
+
+
+def test_a_callback_that_is_no_function_is_refused_before_the_first_episode():
+    agent = small_agent(Corridor())
+    with pytest.raises(TypeError, match=r"^callback: is 3, must be a function of an EpisodeReport$"):
+        agent.learn(episodes=2, callback=3)
+    assert agent.n_episodes == 0
+
+
 def test_a_sample_ends_where_the_next_begins():
     """A robot moves on between the end of a step and the next action."""
     agent = small_agent(corridor_problem())

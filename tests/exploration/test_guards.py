@@ -239,7 +239,8 @@ def test_the_controller_of_the_guard_acts_while_the_history_fills_if_one_measure
     assert np.allclose(actions, own if acts else 0.0, rtol=1e-6, atol=1e-6)
     if callable(law):
         return
-    resumed = pf.resume(run_dir)  # the same controller is made again of what the run stores
+    again = pf.SignalTask(WatchedStarts(gym.make(PENDULUM)), **options)
+    resumed = pf.resume(run_dir, again)  # the same controller is made again of what the run stores
     assert (resumed.env.filling is not None) == acts
     if acts:
         assert resumed.env.filling.act(states[0]).tolist() == agent.env.filling.act(states[0]).tolist()

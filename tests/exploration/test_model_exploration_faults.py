@@ -78,9 +78,43 @@ def test_a_state_of_a_size_that_no_model_can_learn_costs_only_its_step():
             return (state * 1e80 if (self.episode, self.t) == (1, 4) else state), *rest
 
     learner = agent(Diverging(), seed=8)
-    with pytest.raises(ValueError, match=r"^next_state: is \[.*e\+\d\d\], must hold numbers of at most 1e\+70 in size"):
+    with pytest.raises(ValueError, match=r"is \[.*e\+\d\d\], must hold finite numbers of at most 1e\+70 in size"):
         learner.learn(episodes=6)
     assert [report.steps for report in learner.log] == [10, 3]
+
+
+@pytest.mark.parametrize(
+    ("seen", "message"),
+    [
+        (np.array([np.nan]), r"is \[nan\], must hold finite numbers"),
+        (np.array([-np.inf]), r"is \[-inf\], must hold finite numbers"),
+        (np.zeros(2), r"has the shape \(2,\), must have the shape \(1,\)"),
+        (0.5, r"is 0\.5, must have the shape \(1,\)"),
+        (None, r"is None, must have the shape \(1,\)"),
+        ("left", "is 'left', must hold real numbers"),
+        ([[0.0], [0.0, 1.0]], r"is \[\[0\.0\], \[0\.0, 1\.0\]\], must hold real numbers"),
+    ],
+)
+def test_an_observation_that_is_no_state_costs_only_its_step(seen, message):
+    class Failing(Corridor):
+        def step(self, action: Any) -> Any:
+            state, *rest = super().step(action)
+            return (seen if (self.episode, self.t) == (1, 4) else state), *rest
+
+    learner = agent(Failing(), seed=8)
+    place = r"^next_state: the environment's observation after the state \[\S+\] \(action \[\S+\]\) "
+    with pytest.raises(ValueError, match=place + message):
+        learner.learn(episodes=6)
+    assert [report.steps for report in learner.log] == [10, 3]
+
+
+@pytest.mark.parametrize("returned", [np.zeros(3), np.array(["much"])])
+def test_a_known_reward_of_a_wrong_form_costs_only_its_step(returned):
+    steps = itertools.count()
+    learner = agent(seed=8, reward=lambda states, actions, ahead: returned if next(steps) == 4 else ahead[:, 0])
+    with pytest.raises(ValueError, match=r"^reward: returned "):
+        learner.learn(episodes=1)
+    assert [report.steps for report in learner.log] == [4]
 
 
 @pytest.mark.parametrize("background", [False, True])
@@ -116,8 +150,8 @@ def test_an_environment_that_never_ends_is_cut(monkeypatch):
         def step(self, action: Any) -> Any:
             return *super().step(action)[:3], False, {}
 
-    learner = agent(Endless(), seed=0).learn(episodes=2)
-    assert [report.steps for report in learner.log] == [25, 25]
+    learner = agent(Endless(), seed=0).learn(episodes=5)
+    assert [report.steps for report in learner.log] == [25] * 5
     steps = itertools.count()
     monkeypatch.setattr(Endless, "reset", lambda self, **how: (next(steps), Corridor.reset(self, **how))[1])
     assert learner.best_policy(1, 2).act([0.5])[0] < 0

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import policyforest as pf
-from exploring import Corridor, same_behaviour, same_samples
+from exploring import PENDULUM, Corridor, same_behaviour, same_samples
 from planning_agents import Valley, agent, distance
 from policyforest.exploration import model_planner, resume
 
@@ -123,6 +123,56 @@ def test_a_changed_environment_is_refused_by_name(tmp_path):
         resume(tmp_path / "run", Windy())
     with pytest.raises(ValueError, match=r"problem\.env_kwargs\.max_episode_steps is None there and 5 here"):
         resume(tmp_path / "run", gym.wrappers.TimeLimit(Corridor(), 5))
+
+
+class Tripled(gym.Wrapper):
+    def step(self, action):
+        state, reward, *rest = super().step(action)
+        return state, 3.0 * reward, *rest
+
+
+def test_a_wrapper_more_or_less_is_refused_with_both_chains(tmp_path):
+    plain, wrapped = tmp_path / "plain", tmp_path / "wrapped"
+    agent(gym.make(PENDULUM), run_dir=plain).run.close()
+    agent(gym.wrappers.RecordEpisodeStatistics(Tripled(gym.make(PENDULUM))), run_dir=wrapped).run.close()
+    scaled = gym.wrappers.TransformReward(gym.make(PENDULUM), lambda reward: 3.0 * reward)
+    with pytest.raises(ValueError, match=r"problem\.wrappers is \[\] there and \['TransformReward'\] here"):
+        resume(plain, scaled)
+    with pytest.raises(ValueError, match=r"problem\.wrappers is \['Tripled'\] there and \['TransformReward'\] here"):
+        resume(wrapped, scaled)
+    with pytest.raises(ValueError, match=r"^env: is None, must be the wrapped .*begun with the wrappers \['Tripled'\]"):
+        resume(wrapped)
+    for folder, env in ((plain, gym.make(PENDULUM)), (plain, None),
+                        (wrapped, Tripled(gym.make(PENDULUM)))):  # fmt: skip
+        resume(folder, env).run.close()
+
+
+@pytest.mark.parametrize("options", [{"reward": "-abs(next_theta)"}, {"history": 2}])
+def test_wrappers_of_this_library_need_not_be_made_again(tmp_path, options):
+    agent(gym.make(PENDULUM), run_dir=tmp_path, **options).run.close()
+    resume(tmp_path).run.close()
+
+
+def test_a_run_that_was_begun_before_wrappers_were_kept_is_resumed(tmp_path):
+    agent(Tripled(gym.make(PENDULUM)), run_dir=tmp_path).run.close()
+    settings = json.loads((tmp_path / "settings.json").read_text())
+    assert settings["problem"].pop("wrappers") == ["Tripled"]
+    (tmp_path / "settings.json").write_text(json.dumps(settings))
+    for env in (None, Tripled(gym.make(PENDULUM))):
+        resume(tmp_path, env).run.close()
+
+
+def test_the_id_of_the_run_makes_its_environment(tmp_path):
+    agent(gym.make(PENDULUM, max_episode_steps=7), run_dir=tmp_path).run.close()
+    for id in (PENDULUM, f"policyforest:{PENDULUM}"):
+        found = resume(tmp_path, id)
+        assert found.env.spec.id == PENDULUM
+        assert found.env.spec.max_episode_steps == 7
+        found.run.close()
+    with pytest.raises(
+        ValueError, match=r"is another run: problem\.id is 'policyforest/.*' there and 'Pendulum-v1' here"
+    ):
+        resume(tmp_path, "Pendulum-v1")
 
 
 def test_a_run_that_was_begun_before_classes_were_kept_is_resumed(tmp_path):

@@ -92,7 +92,7 @@ def warn_outside(rows: Floats, outside: npt.NDArray[np.bool_], box: Floats, stac
     warnings.warn(
         f"{n:,} of {len(rows):,} observations lie outside of their declared box and are kept: dimension {d} is "
         f"declared within [{box[d, 0]:g}, {box[d, 1]:g}] and goes from {found.min():.6g} to {found.max():.6g} in these "
-        'observations; declare a wider box, or refuse such observations with outside="raise"',
+        "observations; declare a wider box",
         ObservationWarning,
         stacklevel=stacklevel + 1,
     )

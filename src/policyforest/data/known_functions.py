@@ -18,7 +18,7 @@ Known = Callable[[Floats, Floats, Floats], Any]
 
 
 class UnjudgedStepError(ValueError):
-    """A step whose reward or end has no finite value; the steps before it are valid."""
+    """A step whose reward, end or observation has no finite value or a wrong form; the steps before it are valid."""
 
 
 def known_rewards(function: Known, states: Floats, actions: Floats, next_states: Floats) -> Floats:
@@ -42,9 +42,9 @@ def _called(name: str, function: Known, *rows: Floats) -> Floats:
         raise UnjudgedStepError(f"{name}: {told}, must return a number") from error
     if returned.shape != (len(states),):
         given = f"an array of shape {returned.shape} for {len(states)} states from {states[0].tolist()} on"
-        raise ValueError(f"{name}: returned {given}, must return an array of shape ({len(states)},)")
+        raise UnjudgedStepError(f"{name}: returned {given}, must return an array of shape ({len(states)},)")
     if returned.dtype.kind not in "fiub":
-        raise ValueError(f"{name}: returned {returned.dtype}, must return real numbers")
+        raise UnjudgedStepError(f"{name}: returned {returned.dtype}, must return real numbers")
     values: Floats = returned.astype(np.float64)
     wrong = ~(np.abs(values) <= LARGEST)
     if wrong.any():

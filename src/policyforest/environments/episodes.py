@@ -7,7 +7,6 @@ derived from (seed, e), so that it does not depend on the length of the episodes
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -27,6 +26,7 @@ from policyforest._support.signals import Signals
 from policyforest._support.spaces import bounds, check_fit, require_actions, require_observations
 from policyforest.data.excursions import ObservationWarning
 from policyforest.data.plant import Plant
+from policyforest.data.step_checks import step_reward, step_state
 from policyforest.environments.known_task import environment_plant
 from policyforest.environments.problems.native import NativeProblem
 
@@ -132,7 +132,8 @@ class EpisodePlayer:
 
     def _play_loop(self, env_seed: int, generator: np.random.Generator, limit: int | None) -> Episode:
         observation, _ = self.env.reset(seed=env_seed)
-        states, actions, rewards = [_state(observation)], [], []
+        shape = self.observation_space.shape
+        states, actions, rewards = [step_state("env", observation, shape, None)], [], []
         terminal = False
         for t in count() if limit is None else range(limit):
             if self._control_law is None:
@@ -141,12 +142,10 @@ class EpisodePlayer:
                 wanted = self._control_law(observation, t == 0)
             action = _checked_action(self.action_space, wanted)
             observation, reward, terminal, truncated, info = self.env.step(action)
-            action = info.get("applied", action)  # the action that limited actuators applied
-            if not math.isfinite(reward):
-                raise ValueError(f"env: returned the reward {reward}, must return finite numbers")
-            states.append(_state(observation))
-            actions.append(action.astype(np.float64))
-            rewards.append(float(reward))
+            taken = info.get("applied", action).astype(np.float64)  # the action that limited actuators applied
+            rewards.append(step_reward(reward, states[-1], taken))
+            states.append(step_state("env", observation, shape, (states[-1], taken)))
+            actions.append(taken)
             if terminal or truncated:
                 break
         return Episode(np.array(states), np.array(actions), np.array(rewards), bool(terminal))
@@ -280,10 +279,3 @@ def _checked_action(space: Box, wanted: Any) -> np.ndarray[Any, Any]:
     if not ((action >= space.low) & (action <= space.high)).all():
         raise ValueError(f"policy: returned the action {action.tolist()}, must stay within {space}")
     return action
-
-
-def _state(observation: Any) -> Floats:
-    state = np.array(observation, dtype=np.float64)
-    if not np.isfinite(state).all():
-        raise ValueError(f"env: returned the observation {state.tolist()}, must return finite numbers")
-    return state

@@ -53,9 +53,10 @@ class Evaluation:
     def __str__(self) -> str:
         low, high = self.interval
         interval = f"[{low:.4g}, {high:.4g}]" if math.isfinite(low) else "needs more than one episode"
+        steps, number = f"{self.lengths.mean():.4g}", len(self.returns)
         return (
             f"mean {self.mean:.4g}, 95% interval {interval}, worst {self.worst:.4g}, best {self.best:.4g} "
-            f"({len(self.returns)} episodes of {self.lengths.mean():.4g} steps)"
+            f"({number} episode{'' if number == 1 else 's'} of {steps} step{'' if steps == '1' else 's'})"
         )
 
     def as_dict(self) -> dict[str, Any]:

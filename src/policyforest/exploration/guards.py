@@ -29,6 +29,7 @@ from policyforest.policy.controller import PolicyController
 def stacked_system(system: Explorable, options: SignalOptions, guard: NoisyBaseline | None) -> Explorable:
     """The environment with the states that the options ask for. A delay is looked for under the guard. The guard's
     controller acts while histories fill, if the measurements are enough for it."""
+    _require_guard(guard)
     if not options:
         if isinstance(system, SignalTask) and system.filling is None:
             system.filling = measured_law(guard, system)
@@ -65,6 +66,7 @@ def measured_law(guard: NoisyBaseline | None, task: SignalTask) -> BaselinePolic
 
 def fitted_guard(guard: NoisyBaseline | None, problem: Problem) -> NoisyBaseline | None:
     """The guard for the states of a problem: the guard itself, or one that acts on the measurements in these states."""
+    _require_guard(guard)
     if guard is None or guard.baseline.observation_space == problem.observation_space:
         return guard
     signals = problem.plant.signals
@@ -128,6 +130,11 @@ class GuardedPolicy:
         self.n_steps += 1
         self.n_changed += not np.array_equal(taken, wanted)
         return taken
+
+
+def _require_guard(guard: object) -> None:
+    if guard is not None and not isinstance(guard, NoisyBaseline):
+        raise TypeError(f"guard: is {guard!r}, must be a NoisyBaseline or None")
 
 
 def _widened(guard: NoisyBaseline, columns: list[int], problem: Problem) -> Floats | None:

@@ -35,6 +35,8 @@ def explore_environment(
         raise ValueError("episodes, total_timesteps: both are None, one must be given")
     most = None if episodes is None else whole_number("episodes", episodes, at_least=1)
     steps = None if total_timesteps is None else whole_number("total_timesteps", total_timesteps, at_least=1)
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback: is {callback!r}, must be a function of an EpisodeReport")
     agent.keep_pending()
     begun = agent.n_episodes
     assert agent.task is not None
@@ -52,17 +54,17 @@ def explore_environment(
 
 def play_episode(agent: ExploringAgent, env: gym.Env[Any, Any], limit: int | None) -> None:
     """One episode. If the environment raises, the finished episodes are kept and the error is shown; if a step has no
-    reward, the steps before it are also kept, as an episode that was cut."""
+    reward or no sound observation, the steps before it are also kept, as an episode that was cut."""
     agent.begin_episode()
     try:
         env_seed, _ = random_streams(agent.seed, agent.n_episodes)
         observation, _ = env.reset(seed=env_seed)
         for _ in count() if limit is None else range(limit):
-            action = agent.act(np.asarray(observation, dtype=np.float64))
+            action = agent.act(observation)
             taken = action.astype(agent.problem.action_space.dtype)
             observation, reward, terminal, truncated, info = env.step(taken)
             applied = np.asarray(info.get("applied", taken), dtype=np.float64)  # the action that actuators applied
-            agent.observe(applied, reward, np.asarray(observation, np.float64), bool(terminal))  # type: ignore[arg-type]
+            agent.observe(applied, reward, observation, bool(terminal))  # type: ignore[arg-type]
             if terminal or truncated:
                 break
     except UnjudgedStepError:

@@ -21,6 +21,15 @@ from policyforest.environments.episodes import Episode, EpisodePlayer
 CLASS = "class"
 # Where Gymnasium's wrapper keeps the time limit of an environment without an id.
 LIMIT = "_max_episode_steps"
+# Where a problem keeps the class names of the wrappers around its environment, the outermost first.
+WRAPPERS = "wrappers"
+# Wrappers without a place in this list: those of `gymnasium.make`, those that only watch, and those of this library
+# whose effect is stored with the plant.
+NOT_LISTED = {
+    *("TimeLimit", "OrderEnforcing", "PassiveEnvChecker"),
+    *("RecordEpisodeStatistics", "RecordVideo", "HumanRendering", "RenderCollection"),
+    *("EpisodeRecorder", "DataCollector", "KnownTask", "SignalTask"),
+}
 
 
 @dataclass(frozen=True)
@@ -36,6 +45,8 @@ class Problem:
     """The arguments of `gymnasium.make` besides the id; without an id, the name of the environment's class"""
     plant: Plant = field(default_factory=Plant)
     """Names of the columns, and a reward or an end that is known"""
+    wrappers: tuple[str, ...] | None = None
+    """The class names of the wrappers around the environment, the outermost first; None if they are not known"""
 
     @classmethod
     def of_spaces(
@@ -70,7 +81,7 @@ class Problem:
         player = EpisodePlayer(env, None)
         limits, periodic = player.told("state_limits"), player.told("periodic")
         problem = cls.of_spaces(player.observation_space, player.action_space, limits, periodic)
-        problem = replace(problem, plant=player.plant)
+        problem = replace(problem, plant=player.plant, wrappers=wrappers_of(env))
         if env.spec is None:  # without an id, a run knows it by the name of its class
             limit = env.get_wrapper_attr(LIMIT) if env.has_wrapper_attr(LIMIT) else None
             kept = {CLASS: type(env.unwrapped).__qualname__}
@@ -79,7 +90,9 @@ class Problem:
 
     def settings(self) -> dict[str, Any]:
         """Plain data."""
-        known = {} if not self.plant.says_more else {"plant": self.plant.settings()}
+        known: dict[str, Any] = {} if not self.plant.says_more else {"plant": self.plant.settings()}
+        if self.wrappers is not None:
+            known[WRAPPERS] = list(self.wrappers)
         return known | {
             "id": self.id,
             "env_kwargs": dict(self.env_kwargs),
@@ -100,7 +113,8 @@ class Problem:
             str(content["id"]),
         )
         plant = Plant.from_settings(content.get("plant", {}))
-        return replace(problem, env_kwargs=dict(content["env_kwargs"]), plant=plant)
+        wrappers = tuple(map(str, content[WRAPPERS])) if WRAPPERS in content else None
+        return replace(problem, env_kwargs=dict(content["env_kwargs"]), plant=plant, wrappers=wrappers)
 
     def transitions(self, episodes: list[Episode]) -> Transitions:
         """The samples of some episodes."""
@@ -116,6 +130,15 @@ class Problem:
 
 
 Explorable = gym.Env[Any, Any] | Problem | tuple[Box, Box]
+
+
+def wrappers_of(env: gym.Env[Any, Any]) -> tuple[str, ...]:
+    """The class names of the wrappers that may change the behaviour of an environment, the outermost first."""
+    names = []
+    while isinstance(env, gym.Wrapper):
+        names.append(type(env).__name__)
+        env = env.env
+    return tuple(name for name in names if name not in NOT_LISTED)
 
 
 def _kwargs(spec: EnvSpec) -> dict[str, Any]:

@@ -22,14 +22,14 @@ from policyforest.exploration.exploring_agent import ExploringAgent
 from policyforest.exploration.guards import stored_guard
 from policyforest.exploration.known_formulas import is_formula, known_name
 from policyforest.exploration.model_exploration import PLAN_AGENT, ModelExploration
-from policyforest.exploration.problem import CLASS, Explorable, Problem
+from policyforest.exploration.problem import CLASS, Explorable, Problem, wrappers_of
 from policyforest.exploration.run_directory import SETTINGS, RunDirectory
 from policyforest.policy.baseline import NoisyBaseline
 
 
 def resume(
     run_dir: str | os.PathLike[str],
-    env: gym.Env[Any, Any] | None = None,
+    env: gym.Env[Any, Any] | str | None = None,
     *,
     reward: KnownFunction | None = None,
     terminal: KnownFunction | None = None,
@@ -40,7 +40,7 @@ def resume(
     """The agent of a run that was killed or has ended; `agent.learn(episodes=…)` continues to the same bits.
 
     Args:
-        env: The environment; default: one made from the id that the run knows. One of another problem is an error.
+        env: The environment, or the run's id; default: one made from this id. One of another problem is an error.
         reward: The known reward of a run that was begun with a function; a formula is read from the run.
         terminal: The same for terminal steps.
         guard: The guard of a run that was begun with a function or a policy; one with a formula is read from the run.
@@ -54,8 +54,8 @@ def resume(
             make = partial(make, guard=stored_guard(settings, problem, guard))
         if expected is not None:
             _require_same_agent(run, settings, expected)
-        if env is None and problem.id:
-            env = _environment(run, problem)
+        if isinstance(env, str) or (env is None and problem.id):
+            env = _environment(run, problem, env)
         if env is not None:
             _require_same(run, problem.settings(), _given(env, problem).settings(), "problem.")
         agent = make(problem if env is None else env)
@@ -86,13 +86,20 @@ def _settings_read(run: RunDirectory) -> Iterator[None]:
         raise ValueError(f"run_dir: {run.path / SETTINGS} is not the settings of a run ({error})") from error
 
 
-def _environment(run: RunDirectory, problem: Problem) -> gym.Env[Any, Any]:
-    """The environment of a run, made from the id that the run knows."""
-    try:
-        id_from_file(str(run.path), problem.id)
-    except ValueError as error:
-        raise ValueError(f"env: is None, must be given: {error}") from error
-    env = gym.make(problem.id, **problem.env_kwargs)
+def _environment(run: RunDirectory, problem: Problem, given: str | None) -> gym.Env[Any, Any]:
+    """The environment of a run, made from the id that the run knows, or from the same id in an argument."""
+    id = given or problem.id
+    if given is None:
+        try:
+            id_from_file(str(run.path), problem.id)
+        except ValueError as error:
+            raise ValueError(f"env: is None, must be given: {error}") from error
+    elif problem.id not in (given, given.rpartition(":")[2]):  # before a colon is the module to import
+        _require_same(run, {"id": problem.id}, {"id": given}, "problem.")
+    env = gym.make(id, **problem.env_kwargs)
+    if problem.wrappers not in (None, found := wrappers_of(env)):
+        wrapped = f"the wrappers {list(problem.wrappers or ())}, and {id!r} has {list(found)}"
+        raise ValueError(f"env: is {given!r}, must be the wrapped environment: the run was begun with {wrapped}")
     env = known_task(env, problem.plant.reward, problem.plant.terminal)
     if problem.plant.signals is not None:
         env = SignalTask(env, **signal_options(problem.plant.signals, problem.plant.delay))
@@ -105,8 +112,11 @@ def agent_name(settings: Mapping[str, Any]) -> str:
 
 
 def _given(env: gym.Env[Any, Any], problem: Problem) -> Problem:
-    """The problem of an environment; without the name of its class if the run is older than that entry."""
+    """The problem of an environment; without its wrappers and the name of its class if the run is older than these
+    entries."""
     given = Problem.of_env(env)
+    if problem.wrappers is None:
+        given = replace(given, wrappers=None)
     if CLASS in given.env_kwargs and CLASS not in problem.env_kwargs:
         return replace(given, env_kwargs={})
     return given

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from policyforest._support.arguments import Floats, finite_array, real_array
+from policyforest._support.arguments import Floats, real_array
 from policyforest._support.spaces import bounds
-from policyforest.data.known_functions import LARGEST, UnjudgedStepError
+from policyforest.data.known_functions import LARGEST
+from policyforest.data.step_checks import step_reward, step_state
 from policyforest.environments.episodes import Episode
 from policyforest.exploration.problem import Problem
 
@@ -34,7 +35,7 @@ class RunningEpisode:
     def see(self, state: ArrayLike) -> Floats:
         """Sets the state in which the next action is taken. It also replaces the next state of the last step, because a
         sample ends where the next one begins."""
-        here = self._state("state", state)
+        here = self._state("state", state, None)
         del self._states[len(self._actions) :]
         self._states.append(here)
         return here
@@ -45,17 +46,15 @@ class RunningEpisode:
         """Records the result of an action; a reward above `r_max` is an error."""
         if self.ended or len(self._states) != len(self._actions) + 1:
             raise RuntimeError("observe: act was not called before it in this episode")
-        taken = finite_array("action", np.atleast_1d(np.asarray(action, dtype=np.float64)), 1)
-        box = bounds(self._problem.action_space)
-        if taken.shape != (len(box),) or not ((taken >= box[:, 0]) & (taken <= box[:, 1])).all():
-            raise ValueError(f"action: is {taken.tolist()}, must lie within {box.tolist()}")
-        paid = self._paid(reward, taken)
+        taken, ends = self._taken(action), _truth("terminal", terminal)
+        here = self._states[-1]
+        paid = step_reward(reward, here, taken)
         if r_max is not None and paid > r_max:
             raise ValueError(f"r_max: is {r_max}, must be at least the reward {paid} that was just seen")
-        self._states.append(self._state("next_state", next_state))
+        self._states.append(self._state("next_state", next_state, (here, taken)))
         self._actions.append(taken)
         self._rewards.append(paid)
-        self.ended = self._terminal = bool(terminal)
+        self.ended = self._terminal = ends
 
     def episode(self) -> Episode:
         """Ends the episode and returns all of it."""
@@ -63,22 +62,23 @@ class RunningEpisode:
         states = np.array(self._states[: len(self) + 1])
         return Episode(states, np.array(self._actions), np.array(self._rewards), self._terminal)
 
-    def _paid(self, reward: Any, taken: Floats) -> float:
-        """The reward as a number."""
-        place = f"at the state {self._states[-1].tolist()} (action {taken.tolist()})"
+    def _taken(self, action: ArrayLike) -> Floats:
+        box = bounds(self._problem.action_space)
         try:
-            paid = float(real_array("reward", reward).item())
+            taken: Floats = np.atleast_1d(real_array("action", action, "fiubO").astype(np.float64))
         except (TypeError, ValueError):
-            raise UnjudgedStepError(f"reward: is {reward!r} {place}, must be a real number") from None
-        if not abs(paid) <= LARGEST:
-            allowed = f"must be finite and at most {LARGEST:g} in size"
-            raise UnjudgedStepError(f"reward: is {paid} {place}, {allowed}")
-        return paid
+            raise TypeError(f"action: is {action!r}, must hold real numbers") from None
+        if taken.shape != (len(box),) or not ((taken >= box[:, 0]) & (taken <= box[:, 1])).all():
+            given = action.tolist() if isinstance(action, np.ndarray) else repr(action)
+            raise ValueError(f"action: is {given}, must lie within {box.tolist()}")
+        return taken
 
-    def _state(self, name: str, value: ArrayLike) -> Floats:
-        state = finite_array(name, value, 1)
-        if np.abs(state).max(initial=0.0) > LARGEST:
-            raise UnjudgedStepError(f"{name}: is {state.tolist()}, must hold numbers of at most {LARGEST:g} in size")
-        if state.shape != self._problem.observation_space.shape:
-            raise ValueError(f"{name}: has shape {state.shape}, must have {self._problem.observation_space.shape}")
-        return state.copy()
+    def _state(self, name: str, value: ArrayLike, last: tuple[Floats, Floats] | None) -> Floats:
+        return step_state(name, value, self._problem.observation_space.shape, last, LARGEST)
+
+
+def _truth(name: str, value: Any) -> bool:
+    """True or False; 1 and 0 are also allowed."""
+    if isinstance(value, bool | np.bool_) or (isinstance(value, int | np.integer) and value in (0, 1)):
+        return bool(value)
+    raise TypeError(f"{name}: is {value!r}, must be True or False")
