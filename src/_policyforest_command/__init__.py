@@ -35,7 +35,7 @@ def _end(number: int = 0, frame: object = None) -> None:
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except (OSError, ValueError, RuntimeError):
-            continue  # closed, or interrupted while it was written
+        except (AttributeError, OSError, ValueError, RuntimeError):
+            continue  # missing, closed, or interrupted while it was written
     # Threads of libraries that were being imported may not end by themselves.
     os._exit(130)

@@ -87,6 +87,7 @@ def test_an_empty_set_is_an_answer_with_exit_code_1(folder: Path) -> None:
         (("--problem", "Pendulum-v1"), "--problem: is 'Pendulum-v1', must be a problem of this library"),
         (("--problem", "double-integer"), "--problem: is 'double-integer'"),
         (("-o", "x.txt", "--problem", "double-integrator"), "--output: is 'x.txt', must end in .pfcert"),
+        (("-o", "no/x.pfcert"), "--output: is 'no/x.pfcert', must lie in a folder that exists"),
         (("--equations", "none.json"), "--equations: is 'none.json', must be a file"),
         (("--equations", __file__), "equations: must be a JSON object (Extra data"),
         (

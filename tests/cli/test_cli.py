@@ -248,15 +248,15 @@ def test_export_writes_onnx_beside_the_policy(policy_file: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--name", "1st"], "name: is '1st'"),
+        (["--name", "1st"], "--name: is '1st'"),
         (["--data", "samples.npz"], "--data: is samples.npz, must be left out without --distil"),
         (["--distil", "20", "--max-leaves", "20"], "only one of them can be given"),
-        (["--distil", "0"], "--distil, --data: max_leaves: is 0"),
-        (["--precision", "float16"], "precision: is 'float16'"),
-        (["--style", "loops"], "style: is 'loops'"),
-        (["--max-bytes", "100"], "max_bytes: is 100"),
+        (["--distil", "0"], "--distil: is 0"),
+        (["--precision", "float16"], "--precision: is 'float16'"),
+        (["--style", "loops"], "--style: is 'loops'"),
+        (["--max-bytes", "100"], "--max-bytes: is 100"),
         (["--to", "onnx", "--precision", "int16"], "--precision"),
-        (["-o", "no/such/folder"], "directory: is 'no/such/folder'"),
+        (["-o", "no/such/folder"], "--output: is 'no/such/folder', must lie in a folder that exists"),
     ],
 )
 def test_export_refuses_what_cannot_be(
@@ -485,3 +485,8 @@ def test_learn_plans_with_a_model_by_name(tmp_path: Path) -> None:
     policy = load(out)
     assert policy.info.settings["winner"] in ("improved", "fpf-pwl", "linear-quadratic", "constant")
     assert pf.evaluate(policy, "policyforest/DoubleIntegrator-v0", episodes=1, seed=3).mean > -10
+
+
+def test_one_episode_of_one_step_is_told_in_the_singular(policy_file: Path) -> None:
+    shown = run("evaluate", policy_file, "--episodes", "2", "--max-steps", "1").stdout
+    assert "2 of 1 step, 0 reached a terminal state" in shown

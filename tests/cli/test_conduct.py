@@ -97,6 +97,21 @@ def test_wrong_usage_is_one_line(arguments: list[str], message: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("explore swing-up --steps", "--steps: needs a value (see policyforest explore --help)"),
+        ("learn swing-up -o", "-o: needs a value (see policyforest learn --help)"),
+        ("show policy.pforest --dims 1", "--dims: needs 2 values (see policyforest show --help)"),
+        ("learn swing-up --json=yes", "--json: takes no value (see policyforest learn --help)"),
+        ("ros read --output", "--output: needs a value (see policyforest ros read --help)"),
+    ],
+)
+def test_a_known_option_without_its_value_is_not_called_unknown(words: str, message: str) -> None:
+    result = CliRunner().invoke(main, words.split(), prog_name="policyforest")
+    assert (result.exit_code, result.stderr) == (2, f"error: {message}\n")
+
+
+@pytest.mark.parametrize(
     "words", ["learn --epsiodes 3", "learn --episodes", "ros read --output", "ros read a b", "rso"]
 )
 def test_wrong_usage_names_the_command_that_has_the_help(words: str) -> None:

@@ -84,12 +84,12 @@ def test_without_a_known_function_none_is_reported(call):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--agent", "other"], "agent: is 'other'"),
+        (["--agent", "other"], "--agent: is 'other'"),
         (["--output", "policy.txt"], "--output"),
         (["--episodes", "0"], "--episodes: is 0"),
         (["--policies", "0"], "--policies: is 0"),
         (["--validation-episodes", "0"], "--validation-episodes: is 0"),
-        (["--r-max", "-5", "--agent", "mre"], "r_max: is -5"),
+        (["--r-max", "-5", "--agent", "mre"], "--r-max: is -5"),
         (["--run-dir", ""], "--run-dir: is '', must be the name of a folder"),
         (["--run-dir", "taken"], "--run-dir: taken is a file, must be a folder"),
         (["--run-dir", "old"], "--run-dir: old/settings.json is missing, but old holds episode-000000.safetensors"),
@@ -136,12 +136,21 @@ def test_the_agent_that_plans_takes_steps_a_known_reward_and_says_what_it_was_to
 def test_the_agent_that_plans_refuses_what_it_cannot_use(call):
     told = call("--agent", "plan", "--episodes", "1")
     assert told.exit_code == 2
-    assert "r_max: the agent 'plan' does not use it" in told.stderr
+    assert told.stderr == "error: --r-max: is 0.0, must be left out with --agent plan (it does not need it)\n"
     unknown = CliRunner().invoke(main, ["explore", "swing-up", "--agent", "plan", "--reward", "height"])
     assert unknown.exit_code == 2
     assert "reward: 'height' names height, the known names are" in unknown.stderr
     assert call("--agent", "mre", "--terminal", "height > 1").exit_code == 2
     assert call("--steps", "0").exit_code == 2
+
+
+def test_the_agent_that_plans_reports_no_share_of_known_states_without_a_plan(tmp_path):
+    few = ("--max-steps", "12", "--policies", "1", "--validation-episodes", "1", "--jobs", "1")
+    words = ("explore", "swing-up", "--agent", "plan", "--steps", "1", *few, "-o", str(tmp_path / "p.pforest"))
+    done = CliRunner().invoke(main, words)
+    assert done.exit_code == 0, done.output
+    assert re.search("^goal +none was found: there were too few samples for a plan$", done.stdout, re.MULTILINE)
+    assert "by 1 validation episode each" in done.stdout
 
 
 def test_a_run_with_a_formula_over_the_problem_s_names_is_resumed(call):

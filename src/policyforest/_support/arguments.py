@@ -117,15 +117,21 @@ def _shown(value: Any, allowed: tuple[str, ...], listed_by: str) -> str:
     """The allowed words; of many, their number and the nearest few."""
     if len(allowed) <= MOST_SHOWN:
         return ", ".join(map(repr, allowed))
-    nearest = difflib.get_close_matches(str(value), allowed, 3, 0.0)
+    nearest = _nearest(value, allowed, 3, 0.0)
     where = f" (listed by {listed_by})" if listed_by else ""
     return f"{len(allowed)} names{where} such as {', '.join(map(repr, nearest))}"
 
 
 def suggestion(value: Any, allowed: Iterable[str]) -> str:
     """The hint after a wrong word in an error: the nearest allowed word, if any is near."""
-    near = difflib.get_close_matches(str(value), list(allowed), 1)
+    near = _nearest(value, allowed, 1, 0.6)
     return f" (did you mean {near[0]!r}?)" if near else ""
+
+
+def _nearest(value: Any, allowed: Iterable[str], most: int, least_likeness: float) -> list[str]:
+    """The allowed words that are the most like a wrong one, in capital or small letters."""
+    words = {word.lower(): word for word in allowed}
+    return [words[near] for near in difflib.get_close_matches(str(value).lower(), list(words), most, least_likeness)]
 
 
 def threads(n_jobs: int | None, name: str = "n_jobs") -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Gives a path next to `path` to write to, and renames it when the block ends well.
 
-    A reader sees the old file or the new one, never a part of it; a block that fails leaves nothing behind."""
+    A reader sees the old file or the new one, never a part of it; a block that fails leaves nothing behind. An error of
+    the operating system names `path`."""
     target = Path(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{target}: cannot be written because {target.parent} is not a folder")
@@ -31,8 +32,17 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         with beside.open("rb+") as written:
             os.fsync(written.fileno())
         os.replace(beside, target)
-    finally:
-        beside.unlink(missing_ok=True)
+    except BaseException as error:
+        with suppress(OSError):  # the first error is the one to report
+            beside.unlink(missing_ok=True)
+        if isinstance(error, OSError) and _is_of_writing(error, beside):
+            raise OSError(error.errno, f"cannot be written: {error.strerror}", str(target)) from error
+        raise
+
+
+def _is_of_writing(error: OSError, file: Path) -> bool:
+    """Whether the operating system refused to write a file. A full disk is an error without a name."""
+    return error.errno is not None and (error.filename is None or os.fspath(error.filename) == str(file))
 
 
 class FolderLock:

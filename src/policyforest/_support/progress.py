@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import Any, Self, TextIO
 
 from policyforest._support.time_left import EqualParts, Estimate, Stages, stage_number
 
@@ -61,6 +61,11 @@ def time_left_text(seconds: float | None) -> str:
     return f"about {minutes}:{rest:02d} left"
 
 
+def _is_terminal(stream: TextIO | None) -> bool:
+    """Whether a standard stream is a terminal; a closed one is None."""
+    return stream is not None and stream.isatty()
+
+
 def _rich_bar(estimate: Callable[[], Estimate]) -> Any:
     from rich.console import Console
     from rich.progress import Progress, ProgressColumn, SpinnerColumn, Task, TimeElapsedColumn
@@ -86,18 +91,18 @@ def _rich_bar(estimate: Callable[[], Estimate]) -> Any:
             return Text(time_left_text(estimate().left()))
 
     columns = (SpinnerColumn(), Description(), Bar(), TimeElapsedColumn(), TimeLeft())
-    return Progress(*columns, console=console, transient=True, redirect_stdout=sys.stdout.isatty())
+    return Progress(*columns, console=console, transient=True, redirect_stdout=_is_terminal(sys.stdout))
 
 
 @contextmanager
 def stages_shown(delay: float = 2.0) -> Iterator[Callable[[str], None]]:
     """A function that shows stages of planning, from `delay` seconds on: a bar on a terminal, else a line per stage."""
-    if not sys.stderr.isatty():
+    if not _is_terminal(sys.stderr):
         started = time.monotonic()
 
         def tell(stage: str) -> None:
             seconds = time.monotonic() - started
-            if seconds >= delay:
+            if seconds >= delay and sys.stderr is not None:  # print would take None for standard output
                 print(f"{stage} (after {seconds:.0f} s)", file=sys.stderr)
 
         yield tell

@@ -36,12 +36,18 @@ from policyforest.cli.output import QUIET, one_line
 from policyforest.cli.reproduce import reproduce
 from policyforest.cli.ros import ros
 from policyforest.cli.show import show
+from policyforest.cli.standard_streams import StandardOutputError, standard_streams
 
 USERS_ERRORS = (ValueError, TypeError, OSError, ImportError, MemoryError, gymnasium.error.Error)
 ClickException: Any = UsageError.__base__
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 class _OneLineErrors(TyperGroup):
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        with standard_streams():
+            return super().main(*args, **kwargs)
+
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
         try:
             return super().make_context(*args, **kwargs)
@@ -52,7 +58,7 @@ class _OneLineErrors(TyperGroup):
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]  # typer's own name for its contexts
         try:
             return super().invoke(ctx)
-        except BrokenPipeError:
+        except (BrokenPipeError, StandardOutputError):
             raise
         except UsageError as error:
             _refuse_usage(error)
@@ -62,7 +68,7 @@ class _OneLineErrors(TyperGroup):
         except Exception as error:
             if ctx.params["debug"]:
                 traceback.print_exc()
-            message = " ".join(str(error).split())
+            message = _message(error)
             what, again = f"{type(error).__name__}: {message}", f"policyforest --debug {ctx.invoked_subcommand} …"
             if (place := place_in_environment(error)) is not None:
                 _tell(f"the environment raised {what} ({place}; {again} shows the traceback)")
@@ -72,6 +78,14 @@ class _OneLineErrors(TyperGroup):
                 raise typer.Exit(2) from error
             _tell(f"{what} (an error in policyforest: run {again} and report it)")
             raise typer.Exit(3) from error
+
+
+def _message(error: Exception) -> str:
+    """The text of an error; for one of the operating system, the file and the reason without the number."""
+    if isinstance(error, OSError) and error.strerror is not None:
+        named = "" if error.filename is None else f"{error.filename}: "
+        return " ".join(f"{named}{error.strerror}".split())
+    return " ".join(str(error).split())
 
 
 def _refuse_usage(error: Any) -> None:
@@ -85,18 +99,30 @@ def _refuse_usage(error: Any) -> None:
 
 def _usage_message(error: Any) -> str:
     """Click's message; for an unknown option, the nearest one instead of a list; for a wrong value, that value."""
-    wrong = getattr(error, "option_name", None)
+    wrong, kind = getattr(error, "option_name", None), type(error).__name__
     if isinstance(wrong, str) and error.ctx is not None:
-        return f"No such option: {wrong}{_nearest_option(wrong, error.ctx)}"
+        if kind == "NoSuchOption":
+            return f"No such option: {wrong}{_nearest_option(wrong, error.ctx)}"
+        if kind == "BadOptionUsage":
+            return f"{wrong}: {_missing_values(wrong, error.ctx)}"
     message = " ".join(error.format_message().split()).replace(": Value error, ", ": ")
     return _value_message(error) or message
 
 
+def _missing_values(option: str, ctx: Any) -> str:
+    """What an option needs that is known but was given without a value, or that takes no value but was given one."""
+    parameter = next((p for p in ctx.command.get_params(ctx) if option in (*p.opts, *p.secondary_opts)), None)
+    if getattr(parameter, "is_flag", False):
+        return "takes no value"
+    number = getattr(parameter, "nargs", 1)
+    return "needs a value" if number == 1 else f"needs {number} values"
+
+
 def _nearest_option(wrong: str, ctx: Any) -> str:
-    # Compared without the leading dashes, which all options share.
+    # Compared in small letters, and without the leading dashes, which all options share.
     parameters = ctx.command.get_params(ctx)
     known = {name.lstrip("-"): name for p in parameters for name in (*p.opts, *p.secondary_opts) if name[:2] == "--"}
-    near = difflib.get_close_matches(wrong.lstrip("-"), list(known), 1, 0.6)
+    near = difflib.get_close_matches(wrong.lstrip("-").lower(), list(known), 1, 0.6)
     return f". Did you mean '{known[near[0]]}'?" if near else ""
 
 
@@ -132,11 +158,13 @@ def _version(wanted: bool) -> None:
 
 
 def _note_warning(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
-    """Prints warnings of this library as notes, without the file and line, which mean nothing to a user."""
+    """Prints warnings of this library as notes, without the file and line, which mean nothing to a user.
+    Gymnasium colours its warnings even in a pipe, so escape sequences are removed."""
     if QUIET.get():
         return
     ours = category.__module__.startswith("policyforest")
-    print(f"note: {one_line(str(message))}" if ours else f"{category.__name__}: {message}", file=sys.stderr)
+    text = ESCAPES.sub("", str(message))
+    print(f"note: {one_line(text)}" if ours else f"{category.__name__}: {text}", file=sys.stderr)
 
 
 @main.callback()

@@ -45,8 +45,8 @@ def bench(
     learned = read_policy(policy, "--policy")
     if not isinstance(learned, Policy):
         raise ValueError(f"--policy: {policy} is of the kind {learned.kind!r}, must be a policy of forests")
-    one_of("precision", precision, PRECISIONS)
-    one_of("style", style, STYLES)
+    one_of("--precision", precision, PRECISIONS)
+    one_of("--style", style, STYLES)
     learned = learned.with_outside("nearest")
     random = random_states(learned, STATES, np.random.default_rng(seed))
     trajectory, origin = _trajectory(learned, seed)

@@ -23,6 +23,7 @@ from policyforest.cli.certificate_options import SetOptions, SystemOptions
 from policyforest.cli.log_options import LogOptions
 from policyforest.cli.option_groups import with_option_groups
 from policyforest.cli.output import Jobs, Json, ProgressDisplay, Seed, note, print_json, print_pairs, progress
+from policyforest.cli.output_files import require_output
 from policyforest.cli.policy_argument import PolicyFile, read_policy
 from policyforest.policy.policy import Policy
 
@@ -40,12 +41,13 @@ class CertificateFiles:
     ] = None
     picture: Annotated[Path | None, typer.Option(help="Also draw the set over the policy's map, .png.")] = None
 
-    def require(self, policy: Policy) -> None:
+    def require(self, policy: Policy, beside: Path) -> None:
+        """Refuses, before the search begins, files that cannot be written at its end."""
         if self.picture is not None and policy.observation_space.shape[0] < 2:
             raise ValueError(f"--picture: is '{self.picture}', must be left out for a policy of one state")
-        for option, path, ending in (("--output", self.output, ".pfcert"), ("--picture", self.picture, ".png")):
-            if path is not None and path.suffix != ending:
-                raise ValueError(f"{option}: is '{path}', must end in {ending}")
+        require_output("--output", self.output or beside, ".pfcert")
+        if self.picture is not None:
+            require_output("--picture", self.picture, ".png")
 
 
 @with_option_groups
@@ -71,7 +73,7 @@ def certify(
         return
     if not isinstance(learned, Policy):
         raise ValueError(f"POLICY: {policy} is of the kind {learned.kind!r}, must be a policy of forests")
-    files.require(learned)
+    files.require(learned, policy.with_suffix(".pfcert"))
     boxes = wanted.boxes()
     model = system.system(learned, policy, logs)
     arguments = wanted.arguments(learned, model, boxes) | system.arguments()

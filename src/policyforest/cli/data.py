@@ -9,7 +9,8 @@ import typer
 
 from policyforest.cli.log_options import LogOptions
 from policyforest.cli.option_groups import with_option_groups
-from policyforest.cli.output import Json, note, print_json, print_pairs
+from policyforest.cli.output import Json, note, number_of, print_json, print_pairs
+from policyforest.cli.output_files import require_output
 from policyforest.cli.signal_options import SignalCommandOptions
 from policyforest.data.readers import Description, read_log
 
@@ -29,8 +30,8 @@ def data(
     """Describe a log: a dry run that learns nothing.
 
     Shows episodes, samples, ranges and the sampling period, and warns of common faults."""
-    if output is not None and output.suffix not in (".npz", ".parquet"):
-        raise ValueError(f"--output: is '{output}', must end in .npz or .parquet")
+    if output is not None:
+        require_output("--output", output, ".npz", ".parquet")
     log = read_log(paths, **log_options.arguments(), **signals.of_log())
     if output is not None:
         log.transitions.save(output)
@@ -44,9 +45,10 @@ def data(
 
 def _lines(found: Description) -> dict[str, str]:
     shortest, middle, longest = found.episode_lengths
+    files, episodes = number_of(len(found.files), "file"), number_of(found.n_episodes, "episode")
     lines = {
-        "format": f"{', '.join(found.formats)}, {len(found.files):,} files, {found.n_rows:,} rows",
-        "samples": f"{found.n_samples:,} in {found.n_episodes:,} episodes of {shortest:,} to {longest:,} steps "
+        "format": f"{', '.join(found.formats)}, {files}, {number_of(found.n_rows, 'row')}",
+        "samples": f"{found.n_samples:,} in {episodes} of {shortest:,} to {longest:,} steps "
         f"(median {middle:,}); {found.n_last_rows:,} rows are used only as next states",
         "terminal": f"{found.n_terminal:,} samples; {100 * found.terminal_share:.1f}% of the episodes "
         f"({found.terminal or 'no column'})",

@@ -10,25 +10,28 @@ from typing import Annotated, Any
 
 import typer
 
-from policyforest._support.arguments import whole_number
+from policyforest._support.arguments import one_of
 from policyforest.cli.baseline_options import BaselineOptions, compared
 from policyforest.cli.episode_table import EpisodeTable, RunBudget, part_of_budget
 from policyforest.cli.explore_report import exploration_report, guard_report, lost_steps, report_lines
 from policyforest.cli.folders import folder_option, run_dir_named, run_dir_option
 from policyforest.cli.known_options import KnownOptions
 from policyforest.cli.option_groups import with_option_groups
+from policyforest.cli.option_names import options_named
 from policyforest.cli.output import (
     Discount,
     Jobs,
     Json,
     PolicyOutput,
     Seed,
+    count_option,
     note,
     number_of,
     print_json,
     print_pairs,
     progress,
 )
+from policyforest.cli.output_files import require_output
 from policyforest.cli.problem_argument import PROBLEM_HELP, open_environment
 from policyforest.cli.signal_options import SignalCommandOptions
 from policyforest.data.signal_options import SignalOptions
@@ -59,13 +62,11 @@ class RunOptions:
 
     episodes: Annotated[
         int | None,
-        typer.Option(
-            help="Total episodes of the run, including those of a resumed run.  [default: 100 without --steps]"
-        ),
+        count_option("Total episodes of the run, including those of a resumed run.  [default: 100 without --steps]"),
     ] = None
-    steps: Annotated[
-        int | None, typer.Option(help="Total steps of the run; the limit that is reached first ends it.")
-    ] = None
+    steps: Annotated[int | None, count_option("Total steps of the run; the limit that is reached first ends it.")] = (
+        None
+    )
     agent: Annotated[
         str,
         typer.Option(
@@ -80,7 +81,7 @@ class RunOptions:
         float | None, typer.Option(help="The largest reward of a step.  [default: the largest seen so far]")
     ] = None
     max_steps: Annotated[
-        int | None, typer.Option(help="The largest number of steps per episode.  [default: the problem's own]")
+        int | None, count_option("The largest number of steps per episode.  [default: the problem's own]")
     ] = None
     discount: Discount = None
 
@@ -88,32 +89,32 @@ class RunOptions:
     def budget(self) -> RunBudget:
         """Episodes and steps."""
         episodes = DEFAULT_EPISODES if self.episodes is None and self.steps is None else self.episodes
-        for name, number in (("--episodes", episodes), ("--steps", self.steps)):
-            if number is not None:
-                whole_number(name, number, at_least=1)
         return episodes, self.steps
+
+    def check(self) -> None:
+        """Refuses an agent that does not exist, and options that it cannot use."""
+        one_of("--agent", self.agent, AGENTS)
+        if self.agent == PLAN_AGENT and self.r_max is not None:
+            raise ValueError(
+                f"--r-max: is {self.r_max}, must be left out with --agent {PLAN_AGENT} (it does not need it)"
+            )
 
 
 @dataclass(frozen=True)
 class SelectionOptions:
     """How the policy is chosen at the end, and where it is saved."""
 
-    policies: Annotated[int, typer.Option(help="Policies to learn at the end; the best is kept.")] = 10
-    validation_episodes: Annotated[
-        int, typer.Option(help="Episodes per policy that decide which policy is the best.")
-    ] = 10
+    policies: Annotated[int, count_option("Policies to learn at the end; the best is kept.")] = 10
+    validation_episodes: Annotated[int, count_option("Episodes per policy that decide which policy is the best.")] = 10
     output: PolicyOutput = Path("policy.pforest")
 
     def told(self, plans: bool) -> str:
         """How the policy is chosen, for people; an agent that plans has as many candidates as it has plans."""
         among = "the last plan and earlier ones" if plans else str(self.policies)
-        return f"the best of {among} by {self.validation_episodes} validation episodes each"
+        return f"the best of {among} by {number_of(self.validation_episodes, 'validation episode')} each"
 
     def check(self) -> None:
-        if self.output.suffix != SUFFIX or not self.output.parent.is_dir():
-            raise ValueError(f"--output: is '{self.output}', must end in {SUFFIX} and lie in a folder that exists")
-        whole_number("--policies", self.policies, at_least=1)
-        whole_number("--validation-episodes", self.validation_episodes, at_least=1)
+        require_output("--output", self.output, SUFFIX)
 
 
 @with_option_groups
@@ -134,7 +135,7 @@ def explore(
 
     Explores PROBLEM, learns several policies from all samples at the end, and keeps the best of them."""
     selection.check()
-    budget = run_options.budget
+    run_options.check()
     plans = run_options.agent == PLAN_AGENT  # this agent itself also uses the formulas
     with closing(known.applied(open_environment(problem))) as env:
         wanted = _with_stored_delay(signals.arguments(), run_options.run_dir)
@@ -143,7 +144,7 @@ def explore(
         if not json:
             _note_beginning(explorer, run_options.run_dir)
         started = time.perf_counter()
-        _play(explorer, budget, tensorboard, quiet=json)
+        _play(explorer, run_options.budget, tensorboard, quiet=json)
         lost = lost_steps(explorer)
         told = {"explored_by": run_options.agent, "explored_episodes": explorer.n_episodes, **known.told()}
         best = with_problem(_best_policy(explorer, selection, quiet=json), named_problem(problem).id, **told)
@@ -190,7 +191,7 @@ def _open(
         "guard": guard,
     }
     run_dir = options.run_dir
-    with run_dir_named():
+    with options_named("run_dir", "r_max", "reward", "terminal"):
         if run_dir is None or not holds_run(run_dir):
             return make_agent(options.agent, env, run_dir=run_dir, **settings, **signals)
         again = make_agent(options.agent, env, **settings, **signals)
@@ -228,7 +229,8 @@ def _play(explorer: ExploringAgent, budget: RunBudget, tensorboard: Path | None,
             shown(report)
             advance(part_of_budget(budget, report.episode + 1, report.total_steps), 1.0)
 
-        explorer.learn(episodes, steps, callback=observe)
+        with options_named("r_max"):  # whether it is too small is only known when rewards are seen
+            explorer.learn(episodes, steps, callback=observe)
     if explorer.run is not None:
         explorer.run.close()
 

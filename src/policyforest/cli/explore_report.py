@@ -55,9 +55,10 @@ def goal_line(report: dict[str, Any]) -> dict[str, str]:
     """Tells people that an agent that plans has found nothing; empty otherwise."""
     if report.get("goal_found") is not False:
         return {}
-    coverage = f"{report['coverage']:.1%} of states and actions are known"
-    found = "nothing beats a constant action" if report["plans"] else "there were too few samples for a plan"
-    return {"goal": f"none was found: {found} ({coverage})"}
+    if not report["plans"]:  # without a plan nothing has judged which states and actions are known
+        return {"goal": "none was found: there were too few samples for a plan"}
+    known = f"{report['coverage']:.1%} of states and actions are known"
+    return {"goal": f"none was found: nothing beats a constant action ({known})"}
 
 
 def guard_report(played: object) -> dict[str, int] | None:
@@ -88,8 +89,8 @@ def _lost_line(report: dict[str, Any]) -> dict[str, str]:
     if not report["lost"]:
         return {}
     short = report["short_episodes"]
-    ended = f"; {short:,} episode{'s' if short > 1 else ''} ended meanwhile" if short else ""
-    return {"history": f"{report['lost']:,} steps lost while it filled{ended}"}
+    ended = f"; {number_of(short, 'episode')} ended meanwhile" if short else ""
+    return {"history": f"{number_of(report['lost'], 'step')} lost while it filled{ended}"}
 
 
 def _guard_line(report: dict[str, Any]) -> dict[str, str]:

@@ -9,12 +9,16 @@ from typing import Annotated, Any, cast
 
 import typer
 
+from policyforest._support.arguments import one_of
 from policyforest.cli.option_groups import with_option_groups
-from policyforest.cli.output import Json, print_json, print_pairs
+from policyforest.cli.option_names import options_named
+from policyforest.cli.output import Json, count_option, print_json, print_pairs
+from policyforest.cli.output_files import require_output, require_output_folder
 from policyforest.cli.policy_argument import PolicyFile, read_policy
 from policyforest.data.transition_files import load_transitions
 from policyforest.export import CExport, Precision, Style, export_c, export_onnx
 from policyforest.export.int16 import list_lost
+from policyforest.export.program import PRECISIONS, STYLES
 from policyforest.policy.policy import Policy, Simplification
 
 
@@ -45,15 +49,15 @@ class OneTreeOptions:
 
     distil: Annotated[
         int | None,
-        typer.Option(help="First learn one tree per action dimension from the policy, with at most this many leaves."),
+        count_option("First learn one tree per action dimension from the policy, with at most this many leaves."),
     ] = None
     data: Annotated[
         Path | None, typer.Option(help="With --distil: the samples, .npz or .parquet; needed for three or more states.")
     ] = None
     max_leaves: Annotated[
         int | None,
-        typer.Option(
-            help="First merge the trees of each action dimension into one tree with at most this many leaves; less "
+        count_option(
+            "First merge the trees of each action dimension into one tree with at most this many leaves; less "
             "exact than --distil."
         ),
     ] = None
@@ -76,11 +80,16 @@ def export(
 
     C comes as a directory with a self-test (make test), a README and an Arduino example. float64 and float32 give the
     policy's actions bit for bit; for int16, the error and a bound on it are printed."""
-    learned = _as_one_tree(_load_forests(policy), one_tree)
+    forests = _load_forests(policy)
+    one_of("--precision", code.precision, PRECISIONS)
+    one_of("--style", code.style, STYLES)
+    place = output or policy.with_suffix(".onnx" if to is ExportFormat.ONNX else "")
+    _require_place(to, place)
+    learned = _as_one_tree(forests, one_tree)
     if to is ExportFormat.ONNX:
-        report = lines = _write_onnx(learned, output or policy.with_suffix(".onnx"), code)
+        report = lines = _write_onnx(learned, place, code)
     else:
-        written = _write_c(learned, output or policy.with_suffix(""), code)
+        written = _write_c(learned, place, code)
         report, lines = written.as_dict(), _lines(written)
     if learned.simplification is not None:
         report = report | {"one_tree": asdict(learned.simplification)}
@@ -89,6 +98,16 @@ def export(
         print_json({"policy": str(policy), "to": to.value} | report)
     else:
         print_pairs(f"{policy} as {to.value}", lines)
+
+
+def _require_place(to: ExportFormat, place: Path) -> None:
+    """Refuses, before a tree is learned, a place that cannot be written."""
+    if to is ExportFormat.ONNX:
+        require_output("--output", place, ".onnx")
+        return
+    require_output_folder("--output", place)
+    if not place.exists() and not place.absolute().parent.is_dir():
+        raise FileNotFoundError(f"--output: is '{place}', must lie in a folder that exists")
 
 
 def _load_forests(path: Path) -> Policy:
@@ -121,9 +140,9 @@ def _moved(tree: Simplification) -> str:
 
 
 def _write_c(policy: Policy, directory: Path, code: CodeOptions) -> CExport:
-    # export_c refuses the precisions and styles that it does not know.
     precision, style = cast(Precision, code.precision), cast(Style, code.style)
-    return export_c(policy, directory, precision, style, code.name, code.max_bytes)
+    with options_named("name", "max_bytes"):
+        return export_c(policy, directory, precision, style, code.name, code.max_bytes)
 
 
 def _write_onnx(policy: Policy, path: Path, code: CodeOptions) -> dict[str, Any]:

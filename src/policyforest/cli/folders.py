@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import typer
+
+from policyforest.cli.option_names import options_named
+from policyforest.cli.output_files import require_output_folder
 
 
 def _run_folder(text: str) -> Path:
@@ -28,19 +30,11 @@ def folder_option(help: str) -> Any:
 
 def _possible_folder(param: typer.CallbackParam, path: Path | None) -> Path | None:
     """Refuses, before the work begins, a path at which there can be no folder."""
-    parts = () if path is None else (path, *path.parents)
-    nearest = next((part for part in parts if part.exists()), None)
-    if nearest is not None and not nearest.is_dir():
-        raise NotADirectoryError(f"{param.opts[0]}: is '{path}', must be a folder, but {nearest} is a file")
+    if path is not None:
+        require_output_folder(param.opts[0], path)
     return path
 
 
-@contextmanager
-def run_dir_named() -> Iterator[None]:
+def run_dir_named() -> AbstractContextManager[None]:
     """Errors about the argument `run_dir` name the option --run-dir."""
-    try:
-        yield
-    except (ValueError, OSError) as error:
-        if not str(error).startswith("run_dir: "):
-            raise
-        raise type(error)(str(error).replace("run_dir", "--run-dir", 1)) from error
+    return options_named("run_dir")

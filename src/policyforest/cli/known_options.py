@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from policyforest.cli.option_names import options_named
 from policyforest.environments.episodes import Environment
 from policyforest.environments.known_task import known_task
 
@@ -25,7 +26,8 @@ class KnownOptions:
 
     def applied(self, env: Environment) -> Environment:
         """The environment with the known reward and end."""
-        return known_task(env, self.reward, self.terminal)
+        with options_named("reward", "terminal"):
+            return known_task(env, self.reward, self.terminal)
 
     def told(self) -> dict[str, str]:
         """What the info of a policy records about them."""

@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+from policyforest._support.arguments import one_of
 from policyforest._support.spaces import check_fit
 from policyforest.cli.baseline_options import compared, read_baseline
 from policyforest.cli.folders import folder_option
@@ -31,6 +32,7 @@ from policyforest.cli.output import (
     progress,
     training_curves,
 )
+from policyforest.cli.output_files import require_output
 from policyforest.cli.problem_argument import ProblemName
 from policyforest.cli.signal_options import SignalCommandOptions
 from policyforest.data.transitions import Transitions
@@ -66,6 +68,18 @@ class LearnerOptions:
         """The method that was given; a preset holds settings of Fitted Q Iteration, so it implies that."""
         return self.method or (DEFAULT_METHOD if self.preset is None else PRESET_METHOD)
 
+    def check(self) -> None:
+        """Refuses a method and a preset that do not exist, or that do not go together."""
+        one_of("--method", self.chosen_method, METHODS)
+        if self.preset is not None:
+            one_of("--preset", self.preset, ("paper",))
+            if self.chosen_method in WITHOUT_Q:
+                raise ValueError(
+                    f"--preset: is {self.preset!r}, must be left out with the method {self.chosen_method!r}"
+                )
+        if self.baseline is not None and self.chosen_method != "plan":
+            raise ValueError(f"--baseline: needs the method 'plan', must be left out with {self.chosen_method!r}")
+
 
 @dataclass(frozen=True)
 class OutputOptions:
@@ -81,12 +95,9 @@ class OutputOptions:
 
     def require_places(self) -> None:
         """Refuses, before the work begins, paths that cannot be written at its end."""
-        places = (("output", self.output, (SUFFIX,)), ("save-data", self.save_data, (".npz", ".parquet")))
-        for option, path, endings in places:
-            if path is not None and path.suffix not in endings:
-                raise ValueError(f"--{option}: is '{path}', must end in {' or '.join(endings)}")
-            if path is not None and not path.parent.is_dir():
-                raise ValueError(f"--{option}: is '{path}', must lie in a folder that exists")
+        require_output("--output", self.output, SUFFIX)
+        if self.save_data is not None:
+            require_output("--save-data", self.save_data, ".npz", ".parquet")
 
     def require_iterations(self, method: str) -> None:
         """Refuses output options that only Fitted Q Iteration can fill."""
@@ -112,8 +123,8 @@ def learn(
 
     The samples are episodes of a random policy on PROBLEM, or come from logs (--data; see `policyforest data`)."""
     output_options.require_places()
-    if learner_options.chosen_method in METHODS:  # the learner refuses others
-        output_options.require_iterations(learner_options.chosen_method)
+    learner_options.check()
+    output_options.require_iterations(learner_options.chosen_method)
     reading = sample_options.reading(log_options)
     seed, json = learner_options.seed, output_options.json
     with _observed_learner(problem or "", learner_options, output_options) as (learner, shown):

@@ -11,7 +11,8 @@ import typer
 
 from policyforest._support.labels import ACTION_NAMES, STATE_NAMES
 from policyforest.cli.log_options import LogOptions
-from policyforest.cli.output import note
+from policyforest.cli.option_names import options_named
+from policyforest.cli.output import count_option, note
 from policyforest.cli.problem_argument import open_environment
 from policyforest.cli.signal_options import SignalCommandOptions
 from policyforest.data.readers import read_log
@@ -33,16 +34,16 @@ class SampleOptions:
     """How many samples are collected, or the logs that hold them."""
 
     episodes: Annotated[
-        int | None, typer.Option(help=f"Episodes of a random policy.  [default: {DEFAULT_EPISODES} without --steps]")
+        int | None, count_option(f"Episodes of a random policy.  [default: {DEFAULT_EPISODES} without --steps]")
     ] = None
     steps: Annotated[
         int | None,
-        typer.Option(help=f"The largest number of control steps.  [default: {DEFAULT_STEPS} without --episodes]"),
+        count_option(f"The largest number of control steps.  [default: {DEFAULT_STEPS} without --episodes]"),
     ] = None
     samples: Annotated[
         int | None,
-        typer.Option(
-            help="Draw this many states and actions uniformly instead of playing episodes (as for car-on-the-hill)."
+        count_option(
+            "Draw this many states and actions uniformly instead of playing episodes (as for car-on-the-hill)."
         ),
     ] = None
     data: Annotated[
@@ -87,7 +88,8 @@ def take_samples(
         )
     if options.samples is not None and options.by_episodes:
         raise ValueError("--samples: cannot be combined with --episodes or --steps")
-    environment = known_task(open_environment(problem), **known)
+    with options_named("reward", "terminal"):
+        environment = known_task(open_environment(problem), **known)
     told = {name: formula for name, formula in known.items() if formula is not None}
     try:
         if options.samples is not None or (named_problem(problem).sampling == "uniform" and not options.by_episodes):

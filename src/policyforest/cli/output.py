@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from policyforest._support.arguments import LARGEST_SEED, threads, whole_number
+from policyforest._support.arguments import LARGEST_SEED, real_number, threads, whole_number
 from policyforest._support.progress import TaskBar
 from policyforest._support.time_left import EqualParts, Stages, stage_number
 
@@ -40,6 +40,19 @@ def _checked_jobs(jobs: int) -> int:
     return jobs
 
 
+def _checked_discount(discount: float | None) -> float | None:
+    return None if discount is None else real_number("--discount", discount, at_least=0.0, below=1.0)
+
+
+def count_option(help: str) -> Any:
+    """An option for a number of things, of which there must be at least one."""
+    return typer.Option(help=help, callback=_checked_count)
+
+
+def _checked_count(param: typer.CallbackParam, number: int | None) -> int | None:
+    return None if number is None else whole_number(param.opts[0], number, at_least=1)
+
+
 Seed = Annotated[int, typer.Option(help="The same seed gives the same result.", callback=_checked_seed)]
 Jobs = Annotated[
     int,
@@ -49,7 +62,10 @@ Jobs = Annotated[
     ),
 ]
 Discount = Annotated[
-    float | None, typer.Option(help="The discount per step, in [0, 1).  [default: the problem's own, or 0.98]")
+    float | None,
+    typer.Option(
+        help="The discount per step, in [0, 1).  [default: the problem's own, or 0.98]", callback=_checked_discount
+    ),
 ]
 PolicyOutput = Annotated[Path, typer.Option("--output", "-o", help="Where to save the policy.")]
 

@@ -21,7 +21,7 @@ def read_policy(path: Path, argument: str = "POLICY") -> Any:
 
 
 def _nearest(path: Path) -> str:
-    # Compared without folder and suffix, which all of them share.
-    files = {file.stem: file for file in sorted(path.parent.glob(f"*{SUFFIX}"))}
-    near = difflib.get_close_matches(path.stem, list(files), 1)
+    # Compared in small letters, and without folder and suffix, which all of them share.
+    files = {file.stem.lower(): file for file in sorted(path.parent.glob(f"*{SUFFIX}"))}
+    near = difflib.get_close_matches(path.stem.lower(), list(files), 1)
     return f" (did you mean '{files[near[0]]}'?)" if near else ""

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import gymnasium as gym
 import typer
-from gymnasium.error import NameNotFound, NamespaceNotFound, VersionNotFound
+from gymnasium.error import Error, UnregisteredEnv
 
 from policyforest._support.arguments import suggestion
 from policyforest.environments.episodes import Environment
@@ -20,7 +20,10 @@ def open_environment(problem: str, argument: str = "PROBLEM") -> Environment:
     """The environment of a short name or of an id; to be closed by the caller. Errors name the argument."""
     try:
         return gym.make(environment_id(problem))
-    except (NameNotFound, NamespaceNotFound, VersionNotFound) as error:
+    except Error as error:
+        unknown = isinstance(error, UnregisteredEnv)
+        if not unknown and not str(error).startswith("Malformed"):
+            raise
         names = ", ".join(PROBLEMS)
-        hint = suggestion(problem, PROBLEMS) or f" ({error})"
+        hint = suggestion(problem, PROBLEMS) or (f" ({error})" if unknown else "")
         raise ValueError(f"{argument}: is {problem!r}{hint}, must be one of {names}, or a Gymnasium id") from error

@@ -63,8 +63,8 @@ def _check(names: Sequence[str], scale: str, executor: str, address: str | None,
     from policyforest.paper import STUDIES
     from policyforest.paper.registry import EXHIBITS
 
-    one_of("scale", scale, ("quick", "paper"))
-    one_of("executor", executor, EXECUTORS)
+    one_of("--scale", scale, ("quick", "paper"))
+    one_of("--executor", executor, EXECUTORS)
     if address is not None and executor != "ray":
         raise ValueError(f"--address: is '{address}', must be left out without --executor ray")
     for name in names:

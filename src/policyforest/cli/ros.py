@@ -12,15 +12,18 @@ from typing import Annotated, Any
 
 import typer
 
-from policyforest._support.arguments import one_of, real_number, whole_number
+from policyforest._support.arguments import one_of, real_number
 from policyforest.cli.episode_table import EpisodeTable
 from policyforest.cli.examples import epilog
 from policyforest.cli.explore_report import about_plans, goal_line
 from policyforest.cli.folders import run_dir_named, run_dir_option
 from policyforest.cli.once import Once
-from policyforest.cli.output import Jobs, Json, Seed, note, number_of, print_json, print_pairs
+from policyforest.cli.output import Jobs, Json, Seed, count_option, note, number_of, print_json, print_pairs
+from policyforest.cli.output_files import require_output
 from policyforest.cli.policy_argument import read_policy
 from policyforest.cli.ros_arguments import OnceWithRosArguments, require_ros2, ros_arguments
+from policyforest.exploration import AGENTS
+from policyforest.policy.policy_files import SUFFIX
 
 ros = typer.Typer(
     name="ros",
@@ -82,14 +85,14 @@ def explore(
     context: typer.Context,
     config: Config,
     run_dir: Annotated[Path, run_dir_option("Keep every finished episode in this folder; an existing run is resumed.")],
-    episodes: Annotated[int, typer.Option(help="Total episodes of the run, including those of a resumed run.")] = 100,
+    episodes: Annotated[int, count_option("Total episodes of the run, including those of a resumed run.")] = 100,
     agent: Annotated[
         str, typer.Option(help="The explorer: mre (the paper's), plan and disagreement (ours), …")
     ] = "mre",
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Learn a policy at the end, and save it here.")
     ] = None,
-    policies: Annotated[int, typer.Option(help="Policies to learn for --output; the best is kept.")] = 10,
+    policies: Annotated[int, count_option("Policies to learn for --output; the best is kept.")] = 10,
     record: RecordFile = None,
     seed: Seed = 0,
     jobs: Jobs = -1,
@@ -101,9 +104,9 @@ def explore(
     from policyforest.ros.config import load_config
     from policyforest.ros.robot_agent import robot_agent
 
-    _require_policy_file(output)
-    whole_number("--policies", policies, at_least=1)
-    whole_number("--episodes", episodes, at_least=1)
+    one_of("--agent", agent, AGENTS)
+    if output is not None:
+        require_output("--output", output, SUFFIX)
     robot = load_config(config)
     with run_dir_named():
         explorer = robot_agent(agent, robot, run_dir, seed, jobs)
@@ -178,6 +181,7 @@ def read(
     from policyforest.ros.reward import Judge
     from policyforest.ros.robot_exploration import require_episodes
 
+    require_output("--output", output, ".npz", ".parquet")
     robot = None if config is None else load_config(config)
     samples = read_recording(recording, None if robot is None else Judge(robot, require_episodes(robot)))
     samples.save(output)
@@ -286,13 +290,6 @@ def _beside(stop: Callable[[], None]) -> Callable[[], None]:
 def _require_seconds(seconds: float | None) -> None:
     if seconds is not None:
         real_number("--seconds", seconds, at_least=0.0)
-
-
-def _require_policy_file(output: Path | None) -> None:
-    from policyforest.policy.policy_files import SUFFIX
-
-    if output is not None and (output.suffix != SUFFIX or not output.parent.is_dir()):
-        raise ValueError(f"--output: is '{output}', must end in {SUFFIX} and lie in a folder that exists")
 
 
 def _interrupt() -> None:

@@ -20,6 +20,7 @@ from policyforest.certification.set_pictures import certificate_blocks, certific
 from policyforest.cli.learn_report import print_candidates
 from policyforest.cli.option_groups import with_option_groups
 from policyforest.cli.output import Json, note, one_line, print_json, print_pairs
+from policyforest.cli.output_files import require_output
 from policyforest.cli.policy_argument import PolicyFile, read_policy
 from policyforest.data.transition_files import load_transitions
 from policyforest.data.transitions import Transitions
@@ -64,8 +65,8 @@ class DrawingOptions:
 
     def check(self) -> None:
         for option, path, ending in (("--picture", self.picture, ".png"), ("--page", self.page, ".html")):
-            if path is not None and path.suffix != ending:
-                raise ValueError(f"{option}: is '{path}', must end in {ending}")
+            if path is not None:
+                require_output(option, path, ending)
 
 
 @with_option_groups
