@@ -178,11 +178,14 @@ def test_where_nothing_is_worth_doing_the_policy_does_nothing():
         def step(self, action: Any) -> Any:
             return super().step(0.0 * action)
 
-    for validation, episodes in ((2, 3), (None, 12)):  # few samples may suggest an effect by chance
-        learner = agent(Idle(), seed=0).learn(episodes=episodes)
-        policy = learner.best_policy(validation_episodes=validation)
-        np.testing.assert_array_equal(policy.act_batch([[-0.5], [0.5]]), [[0.0], [0.0]])
-        assert learner.found_nothing
+    learner = agent(Idle(), seed=0).learn(episodes=3)
+    policy = learner.best_policy(validation_episodes=2)
+    np.testing.assert_array_equal(policy.act_batch([[-0.5], [0.5]]), [[0.0], [0.0]])
+    assert learner.found_nothing
+    learner.learn(episodes=12)  # few samples suggest an effect by chance
+    final = learner.model_planner.plan(replace(learner.next_task(12), final=True, like=None))
+    assert (final.winner, final.found) == ("constant", False)
+    np.testing.assert_array_equal(final.policy.act_batch([[-0.5], [0.5]]), [[0.0], [0.0]])
 
 
 def test_an_action_that_is_best_everywhere_is_kept_as_a_constant_one():

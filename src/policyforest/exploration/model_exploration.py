@@ -205,7 +205,7 @@ class ModelExploration(ExploringAgent):
         candidates, model = self._choices(n, callback)
         if self.task is not None and validation_episodes is not None:
             return self._validated(candidates, validation_episodes)
-        return candidates[0] if self.found_nothing else self._reliable(candidates[0], model)
+        return self._reliable(candidates[0], model)
 
     def _validated(self, candidates: Sequence[Policy], episodes: int) -> Policy:
         """The best candidate in episodes of each; the idle policy, if that earns as much."""
