@@ -20,6 +20,7 @@ from policyforest.learning.dynamics.choice import QUIET, Choice, HeldOut
 from policyforest.learning.dynamics.edge import Edge, find_edge
 from policyforest.learning.dynamics.ends import EndModel
 from policyforest.learning.dynamics.model_parts import Resampling, RewardModel
+from policyforest.learning.dynamics.noise import hardly_noisy
 from policyforest.learning.dynamics.open_loop import open_loop_scores
 from policyforest.learning.dynamics.regression import FittedOutput, ModelInputs, OutputKind, fit_output
 from policyforest.learning.dynamics.structure import ExogenousEvidence, Structure
@@ -125,6 +126,16 @@ class DynamicsModel:
     def is_quiet(self) -> bool:
         """Whether its errors hardly matter: they are less than `QUIET` of the variance on held-out samples."""
         return self.explains(1.0 - QUIET)
+
+    @property
+    def is_mostly_quiet(self) -> bool:
+        """Whether its errors on most samples hardly matter; a few samples may break a law, at a stop for example."""
+        outputs = [*self.structure.plain, *(i for i, _, _ in self.structure.circles)]
+        pairs = zip(outputs, self.choices, self.targets.T, strict=True)
+        learned = [(choice.residuals, y) for d, choice, y in pairs if d not in self.exogenous]
+        if self.known_reward is None:
+            learned.append((self.reward.choice.residuals, self.reward.targets))
+        return hardly_noisy(learned)
 
     @property
     def is_linear_quadratic(self) -> bool:

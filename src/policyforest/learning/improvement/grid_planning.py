@@ -25,6 +25,7 @@ from policyforest._support.arguments import Floats, real_number, seed_number, wh
 from policyforest._support.blas import one_blas_thread
 from policyforest._support.spaces import bounds
 from policyforest.learning.dynamics.dynamics_model import DynamicsModel
+from policyforest.learning.improvement.beyond_limits import beyond_limits
 from policyforest.learning.improvement.policy_search import PolicySearch, certainly_better, rollout_steps
 from policyforest.learning.improvement.rollouts import ModelRollouts
 from policyforest.learning.improvement.state_grid import StateGrid
@@ -81,6 +82,9 @@ class GridPlan:
     actions: Floats
     weights: Floats
     """How much the action matters: the standard deviation of Q over the actions that were tried"""
+    targets: Floats
+    """What policies are regressed on: the best actions or, if noise hardly matters, targets beyond the limits of the
+    action box where the best action is at a limit (`beyond_limits`)"""
 
 
 @dataclass(frozen=True)
@@ -150,11 +154,11 @@ class GridPlanning:
         mean = plan.weights.mean()
         weights = plan.weights / mean if mean > 0 else np.ones_like(plan.weights)
         columns = np.repeat(weights[:, None], plan.actions.shape[1], axis=1)
-        tried = [search.fit(plan.states, plan.actions, share, 1, columns) for share in LEAF_SHARES]
+        tried = [search.fit(plan.states, plan.targets, share, 1, columns) for share in LEAF_SHARES]
         search.judged = search.judged_states(tried[0])
         weighted, values = best_in_model(search, tried)
         unweighted, others = best_in_model(
-            search, [search.fit(plan.states, plan.actions, share, 1) for share in LEAF_SHARES]
+            search, [search.fit(plan.states, plan.targets, share, 1) for share in LEAF_SHARES]
         )
         return unweighted if certainly_better(others - values) else weighted
 
@@ -193,7 +197,7 @@ class _GridValues:
         axes = [np.linspace(low, high, size.actions[len(box)]) for low, high in box]
         self.box, self.apart = box, np.array([axis[1] - axis[0] for axis in axes])
         self.tried = np.array(list(product(*axes)))
-        self.noise = _quantiles(model.residuals, size.noise)
+        self.noise, self.is_quiet = _quantiles(model.residuals, size.noise), model.is_mostly_quiet
 
     def solve(self) -> GridPlan:
         states, gamma = self.grid.states, self.discount
@@ -212,7 +216,8 @@ class _GridValues:
             for _ in range(SWEEPS):
                 values = earned + gamma * np.einsum("nc,nc->n", values[ahead], share)
         actions = self._between(values, self.tried[best], q[rows, best])
-        return GridPlan(states, values, actions, q.std(axis=1))
+        targets = beyond_limits(actions, self.tried, q, self.box) if self.is_quiet else actions
+        return GridPlan(states, values, actions, q.std(axis=1), targets)
 
     def _steps(self, states: Floats, actions: Floats) -> tuple[Floats, NDArray[np.int32], Floats]:
         """Of each row: the mean reward, the corners of the cells that it leads to, and the chance of each of them."""

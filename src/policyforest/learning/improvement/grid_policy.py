@@ -52,20 +52,20 @@ def _policies(simulation: Simulation, plan: GridPlan, seed: int) -> list[Policy]
     """Policies of several leaf sizes, with and without weights."""
     data, box = simulation.model.transitions, simulation.model.transitions.state_box()
     inside = ((plan.states >= box[:, 0]) & (plan.states <= box[:, 1])).all(axis=1)
-    states, actions, weights = (
-        np.ascontiguousarray(part[inside]) for part in (plan.states, plan.actions, plan.weights)
+    states, targets, weights = (
+        np.ascontiguousarray(part[inside]) for part in (plan.states, plan.targets, plan.weights)
     )
     made = []
     for share in LEAF_SHARES:
         for weight in (weights / weights.mean() if weights.mean() > 0 else None, None):
             forests = [
                 grow_forest(
-                    states, actions[:, j], n_estimators=TREES,
+                    states, targets[:, j], n_estimators=TREES,
                     min_samples_leaf=max(2 * (states.shape[1] + 1), int(share * len(states))), leaf_model="linear",
                     sample_weight=weight, periodic=data.periodic or None, box=box, random_state=seed % 2**64,
                     n_jobs=simulation.model.n_jobs,
                 )
-                for j in range(actions.shape[1])
+                for j in range(targets.shape[1])
             ]  # fmt: skip
             made.append(make_policy(data, forests, "grid"))
     return made
