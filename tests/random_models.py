@@ -86,7 +86,8 @@ def random_model(seed: int) -> Pair:
         relations.append((d, sources, plain_formula))
     parts = {"inputs": inputs, "dynamics": plain_dynamics, "plain": plain, "circles": circles,
              "relations": relations, "periods": [tuple(side) for side in periods.tolist()]}  # fmt: skip
-    parts |= _reward(rng, native, _some(rng, 2 * n_states + n_actions)) | {"n_actions": n_actions}
+    n_step = 2 * n_states + n_actions
+    parts |= _reward(rng, native, _some(rng, n_step), n_step) | {"n_actions": n_actions}
     parts |= _end(rng, native, n_states, len(inputs))
     parts |= _noise(rng, native, len(inputs), n_outputs)
     parts |= _edge(rng, native, periods)
@@ -99,11 +100,15 @@ def _some(rng: Rng, n: int) -> list[int]:
     return np.sort(rng.permutation(n)[: rng.integers(0, n + 1)]).tolist()
 
 
-def _reward(rng: Rng, native: _core.LearnedModel, inputs: list[int]) -> dict:
-    group, plain = random_group(rng, len(inputs), 1)
+def _reward(rng: Rng, native: _core.LearnedModel, inputs: list[int], n_step: int) -> dict:
+    shapes = []
+    for _ in range(int(rng.integers(3))):  # numbers and angles, with and without their signs
+        sine, cosine = (int(d) for d in rng.integers(n_step, size=2))
+        shapes.append((sine, sine if rng.random() < 0.3 else cosine, bool(rng.integers(2))))
+    group, plain = random_group(rng, len(inputs) + len(shapes), 1)
     low, high = ((-0.5, 0.5), (-np.inf, np.inf))[int(rng.integers(2))]
-    native.set_reward(inputs, group, low, high)
-    return {"reward": plain, "reward_inputs": inputs, "reward_range": (low, high)}
+    native.set_reward(inputs, shapes, group, low, high)
+    return {"reward": plain, "reward_inputs": inputs, "reward_shapes": shapes, "reward_range": (low, high)}
 
 
 def _end(rng: Rng, native: _core.LearnedModel, n_states: int, width: int) -> dict:

@@ -20,6 +20,7 @@ namespace {
 using Numbers = nb::ndarray<nb::numpy, double>;
 using Streams = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Sizes = std::vector<std::size_t>;
+using Shapes = std::vector<std::tuple<std::size_t, std::size_t, bool>>;
 
 // `inputs` holds a row (centre, scale, turn, low, high) for each input.
 RegressorGroup make_group(Rows2 inputs) {
@@ -260,13 +261,16 @@ void register_learned_model(nb::module_& m) {
           nb::arg("dimension"), nb::arg("sources"), nb::arg("formula"))
       .def(
           "set_reward",
-          [](LearnedModel& self, Sizes inputs, const RegressorGroup& group, double low, double high) {
+          [](LearnedModel& self, Sizes inputs, const Shapes& shapes, const RegressorGroup& group, double low,
+             double high) {
             self.reward = group;
             self.reward_inputs = std::move(inputs);
+            self.reward_shapes.clear();
+            for (const auto& [sine, cosine, size] : shapes) self.reward_shapes.push_back({sine, cosine, size});
             self.reward_low = low;
             self.reward_high = high;
           },
-          nb::arg("inputs"), nb::arg("group"), nb::arg("low"), nb::arg("high"))
+          nb::arg("inputs"), nb::arg("shapes"), nb::arg("group"), nb::arg("low"), nb::arg("high"))
       .def("set_end", &set_end, nb::arg("kind"), nb::arg("thresholds"), nb::arg("chance").none(), nb::arg("reward"))
       .def("set_noise", &set_noise, nb::arg("residuals"), nb::arg("spread").none())
       .def("set_signals", &set_signals, nb::arg("actuators"), nb::arg("before"), nb::arg("copies"))

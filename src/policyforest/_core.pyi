@@ -361,7 +361,14 @@ class LearnedModel:
         circles: Sequence[tuple[int, int, float]],
     ) -> None: ...
     def add_relation(self, dimension: int, sources: Sequence[int], formula: RegressorGroup) -> None: ...
-    def set_reward(self, inputs: Sequence[int], group: RegressorGroup, low: float, high: float) -> None: ...
+    def set_reward(
+        self,
+        inputs: Sequence[int],
+        shapes: Sequence[tuple[int, int, bool]],
+        group: RegressorGroup,
+        low: float,
+        high: float,
+    ) -> None: ...
     def set_end(
         self,
         kind: str,

@@ -90,6 +90,12 @@ void check_steps() {
   out = stepped(model, {1.0, 1.0}, {0.25, 0.75}, {}, false);
   CHECK(out.reward == std::vector<double>{1.25, 1.5});
   model = line();
+  model.reward = linear(2, {{0.0, 1.0, 10.0}});
+  model.reward_inputs = {};
+  model.reward_shapes = {{2, 2, true}, {1, 0, false}};  // |s'|, and the angle of the sine a and the cosine s
+  out = stepped(model, {0.0, 1.0}, {-0.5, 0.0}, {}, false);
+  CHECK(out.reward == std::vector<double>{0.5 + 10.0 * std::atan2(-0.5, 0.0), 1.0});
+  model = line();
   model.n_residuals = 2;
   model.residuals = {0.5, 10.0, -0.5, 20.0};
   model.spread = linear(2, {{4.0, 0.0, 0.0}});
@@ -183,6 +189,11 @@ void check_refusals() {
   CHECK_INVALID(broken([](LearnedModel& m) { m.periods.resize(2); }).check());
   CHECK_INVALID(broken([](LearnedModel& m) { m.reward_high = -kInfinity, m.reward_low = 0.0; }).check());
   CHECK_INVALID(broken([](LearnedModel& m) { m.reward_inputs = {0, 3}; }).check());
+  CHECK_INVALID(broken([](LearnedModel& m) { m.reward_shapes = {{0, 0, true}}; }).check());
+  CHECK_INVALID(broken([](LearnedModel& m) {
+                  m.reward_inputs = {0};
+                  m.reward_shapes = {{0, 3, false}};
+                }).check());
   CHECK_INVALID(broken([](LearnedModel& m) { m.reward = linear(1, {{0.0, 0.0}}); }).check());
   CHECK_INVALID(broken([](LearnedModel& m) { m.end = LearnedModel::End::kForest; }).check());
   CHECK_INVALID(broken([](LearnedModel& m) { m.thresholds = {{1, 1.0, 0.0}}; }).check());

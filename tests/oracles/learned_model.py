@@ -87,6 +87,8 @@ class Model:
     reward: Group
     reward_inputs: Sequence[int]
     """Dimensions of (s, a, s')"""
+    reward_shapes: Sequence[tuple[int, int, bool]]
+    """Further inputs: (sine, cosine, whether the absolute value counts)"""
     reward_range: tuple[float, float]
     end: str
     thresholds: Sequence[tuple[int, float, float]]
@@ -120,15 +122,23 @@ def step(model: Model, state: Row, action: Row, residual: int | None, keep: bool
     spread = 1.0 if model.spread is None else max(model.spread(x)[0], SMALLEST_SPREAD)
     changes = [y + math.sqrt(spread) * e for y, e in zip(model.dynamics(x), noise, strict=False)]
     ahead = _moved(model, state, changes)
-    reward = model.reward([(state + action + ahead)[d] for d in model.reward_inputs])[0] + noise[-1]
+    reward = model.reward(_reward_row(model, state + action + ahead))[0] + noise[-1]
     outcome = Outcome(ahead, clip(reward, *model.reward_range), *_end(model, ahead, x))
     return _kept(model.edge, outcome) if keep else outcome
 
 
 def earned(model: Model, state: Row, action: Row, ahead: Row) -> tuple[float, float, float]:
     """The reward, the chance of an end and the reward of an end of a step to a given state."""
-    reward = model.reward([(state + action + ahead)[d] for d in model.reward_inputs])[0]
+    reward = model.reward(_reward_row(model, state + action + ahead))[0]
     return clip(reward, *model.reward_range), *_end(model, ahead, [(state + action)[d] for d in model.inputs])
+
+
+def _reward_row(model: Model, whole: Row) -> Row:
+    row = [whole[d] for d in model.reward_inputs]
+    for sine, cosine, size in model.reward_shapes:
+        x = whole[sine] if sine == cosine else math.atan2(whole[sine], whole[cosine])
+        row.append(abs(x) if size else x)
+    return row
 
 
 def _moved(model: Model, state: Row, changes: Row) -> Row:

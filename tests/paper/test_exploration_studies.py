@@ -18,7 +18,7 @@ ROW = {"return": 50.0, "steps": 60.0, "balanced": 1.0, "cpu_seconds": 9.0, "plan
 def test_every_study_has_a_line_and_seeds_from_a_thousand():
     assert {line.study for line in LINES} == {*exploration_studies.STUDIES, *exploration_rivals.STUDIES}
     for name in exploration_studies.STUDIES:
-        later = {"explore-cart-pole": 5_000, "explore-pendulum-v1": 6_000}
+        later = {"cart-pole": 5_000, "pendulum-v1": 12_000, "swing-up": 12_000, "mountain-car": 12_000}
         assert STUDIES[name].first_seed == next((seed for part, seed in later.items() if part in name), 2_000)
         assert len(STUDIES[name].all_seeds("quick")) == 1
         assert ("known" in name) == ("reward known" in STUDIES[name].title)
@@ -85,6 +85,6 @@ def test_the_table_judges_what_is_there_and_counts_what_is_missing(tmp_path):
 
 
 def test_a_cell_without_its_numbers_is_refused(tmp_path):
-    write_cell(tmp_path, "explore-swing-up-8", 2_000, {"samples": 600, "explored": {"return": -20.0}})
+    write_cell(tmp_path, "explore-swing-up-8", 12_000, {"samples": 600, "explored": {"return": -20.0}})
     with pytest.raises(ValueError, match="has no number"):
         STUDIES["explore-swing-up-8"].results(tmp_path)

@@ -36,6 +36,11 @@ double Actuator::applied(double command, double last_action) const {
   return std::clamp(u, low, high);
 }
 
+double Shape::value(double first, double second) const {
+  const double x = sine == cosine ? first : std::atan2(first, second);
+  return size ? std::abs(x) : x;
+}
+
 void LearnedModel::check() const {
   require(n_states > 0 && n_actions > 0, "there must be states and actions");
   for (const std::size_t d : inputs) require(d < n_states + n_actions, "an input is not a dimension of (s, a)");
@@ -65,10 +70,13 @@ void LearnedModel::check() const {
             "a copy is not between dimensions of the state and the action");
   for (const auto& c : circles) require(c.radius > 0.0 && std::isfinite(c.radius), "a radius must be positive");
   reward.check("reward");
-  require(reward.outputs.size() == 1 && reward.features.n_inputs() == reward_inputs.size(),
+  require(reward.outputs.size() == 1 && reward.features.n_inputs() == reward_inputs.size() + reward_shapes.size(),
           "the reward must have one output and the right number of inputs");
+  const std::size_t n_step = 2 * n_states + n_actions;
   for (const std::size_t d : reward_inputs)
-    require(d < 2 * n_states + n_actions, "an input of the reward is not a dimension of (s, a, s')");
+    require(d < n_step, "an input of the reward is not a dimension of (s, a, s')");
+  for (const Shape& shape : reward_shapes)
+    require(shape.sine < n_step && shape.cosine < n_step, "a shape is not of dimensions of (s, a, s')");
   require(reward_low <= reward_high, "the lowest reward must not exceed the highest");
   for (const auto& t : thresholds) require(t.dimension < n_states, "a threshold is not on a state dimension");
   if (end == End::kLogistic || end == End::kForest) {
@@ -207,15 +215,21 @@ void ModelStepper::apply_changes(const double* states, const double* actions, st
 
 void ModelStepper::gather_reward_inputs(const double* states, const double* actions, std::size_t n,
                                         const ModelStep& out) {
-  const std::size_t n_states = model_.n_states, n_actions = model_.n_actions, width = model_.reward_inputs.size();
+  const std::size_t n_states = model_.n_states, n_actions = model_.n_actions;
+  const auto& plain = model_.reward_inputs;
+  const auto& shapes = model_.reward_shapes;
+  const std::size_t width = plain.size() + shapes.size();
   rows_.resize(n * width);
-  for (std::size_t i = 0; i < n; ++i)
-    for (std::size_t k = 0; k < width; ++k) {
-      const std::size_t d = model_.reward_inputs[k];
-      rows_[i * width + k] = d < n_states               ? states[i * n_states + d]
-                             : d < n_states + n_actions ? actions[i * n_actions + d - n_states]
-                                                        : out.next_states[i * n_states + d - n_states - n_actions];
-    }
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto at = [&](std::size_t d) {
+      return d < n_states               ? states[i * n_states + d]
+             : d < n_states + n_actions ? actions[i * n_actions + d - n_states]
+                                        : out.next_states[i * n_states + d - n_states - n_actions];
+    };
+    double* row = rows_.data() + i * width;
+    for (const std::size_t d : plain) *row++ = at(d);
+    for (const Shape& shape : shapes) *row++ = shape.value(at(shape.sine), at(shape.cosine));
+  }
 }
 
 void ModelStepper::rewards(const double* states, const double* actions, std::size_t n, bool noisy, ModelStep& out) {

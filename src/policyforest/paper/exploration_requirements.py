@@ -107,6 +107,7 @@ LINES = (
     RunLine("cart-pole, 600 steps", "explore-cart-pole-1200", BALANCED, True, "balanced", part="earlier"),
     RunLine("swing-up, 15 episodes", "explore-swing-up-15", ROD, validated=True),
     RunLine("swing-up, 8 episodes", "explore-swing-up-8", ROD, True, validated=True),
+    RunLine("swing-up, 4 episodes", "explore-swing-up-4", ROD, True, validated=True),
     RunLine("swing-up, 4 episodes", "explore-swing-up-known-4", ROD, True, known="reward", validated=True),
     RunLine(
         "swing-up, one plan at 1,200 samples", "explore-swing-up-plan-1200",
@@ -118,6 +119,7 @@ LINES = (
     RunLine("InvertedPendulum-v5, 300 steps", POLE, _share(990.0, 0.95), True, part="earlier"),
     RunLine("Pendulum-v1, 2,000 steps", "explore-pendulum-v1-2000", NEAR_LIMIT, validated=True),
     RunLine("Pendulum-v1, 1,000 steps", "explore-pendulum-v1-1000", NEAR_LIMIT, True, validated=True),
+    RunLine("Pendulum-v1, 400 steps", "explore-pendulum-v1-400", NEAR_LIMIT, True, validated=True),
     RunLine("Reacher-v5, 3,000 steps", "explore-reacher-v5-3000", (RunRequirement("mean", -6.0),)),
     RunLine(
         "InvertedDoublePendulum-v5, 5,000 steps", "explore-inverted-double-pendulum-v5-5000",

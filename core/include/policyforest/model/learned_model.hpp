@@ -95,6 +95,14 @@ struct Copy {
   std::size_t dimension, source;
 };
 
+// A function of dimensions of (s, a, s') that a reward may be written in: a number or its size, or the angle of a sine
+// and a cosine, or the size of that angle.
+struct Shape {
+  std::size_t sine, cosine;  // equal for a number
+  bool size;
+  double value(double first, double second) const;  // of the two dimensions
+};
+
 struct LearnedModel {
   std::size_t n_states = 0, n_actions = 0;
   std::vector<std::size_t> inputs;  // the dimensions of (s, a) that the dynamics depend on, x
@@ -106,8 +114,9 @@ struct LearnedModel {
   std::vector<Actuator> actuators;  // empty, or one entry per action dimension
   std::vector<Copy> copies;         // history, shifted by one step
 
-  RegressorGroup reward;  // over some dimensions of (s, a, s')
+  RegressorGroup reward;  // over some dimensions of (s, a, s'), then `reward_shapes` of them
   std::vector<std::size_t> reward_inputs;
+  std::vector<Shape> reward_shapes;
   double reward_low = 0, reward_high = 0;  // the bounds of a reward; infinite if there are none
 
   enum class End { kNever, kThresholds, kLogistic, kForest };

@@ -123,7 +123,7 @@ def choose(
     rest = held_out.fold, seed, n_jobs
     missed = _compared(inputs, y, _parametric(inputs, float(judged.sum()), shrunk), judged, variance, *rest)
     if kernels and _worth_a_kernel(inputs, missed, variance):
-        missed[KERNEL] = _missed(KERNEL, inputs, y, *rest)
+        missed[KERNEL] = held_out_errors(KERNEL, inputs, y, *rest)
     chosen = _simplest(missed, judged, variance, held_out.episode)
     if KERNEL in missed and _typical(missed[KERNEL]) < CLEARLY * _typical(missed[chosen]):
         chosen = KERNEL
@@ -138,7 +138,7 @@ def chosen_again(
     kinds = dict.fromkeys((like.kind, like.alternative))
     if KERNEL in kinds and len(y) > MOST_FOR_KERNEL:
         return None
-    missed = {kind: _missed(kind, inputs, y, held_out.fold, seed, n_jobs) for kind in kinds}
+    missed = {kind: held_out_errors(kind, inputs, y, held_out.fold, seed, n_jobs) for kind in kinds}
     return _made(like.kind, missed, np.ones(len(y)), y, _variance(y))
 
 
@@ -164,7 +164,7 @@ def _reconsidered(
         polynomial = kind.leaf is None and not kind.robust and kind.base in BASES[2:]
         shrunk = polynomial and choice.errors[kind] <= most
         name = kind._replace(odd=True) if shrunk else kind
-        missed[name] = _missed(name, inputs, y, held_out.fold, seed, n_jobs) if shrunk else before
+        missed[name] = held_out_errors(name, inputs, y, held_out.fold, seed, n_jobs) if shrunk else before
     variance = _variance(y)
     return _made(_simplest(missed, choice.judged, variance, held_out.episode), missed, choice.judged, y, variance)
 
@@ -191,7 +191,7 @@ def _compared(
     """The errors of the candidates, from simple to complex: polynomials, then the best of these with forests."""
     missed: dict[OutputKind, Floats] = {OutputKind("none"): y}
     for kind in parametric:
-        missed[kind] = _missed(kind, inputs, y, fold, seed, n_jobs)
+        missed[kind] = held_out_errors(kind, inputs, y, fold, seed, n_jobs)
     best = min(parametric, key=lambda kind: float(judged @ missed[kind] ** 2))
     lawful = _lawful(parametric, _typical(missed[best]), inputs, y, fold, seed, n_jobs)
     if lawful is not None:
@@ -202,7 +202,7 @@ def _compared(
         if exact or 4 * inputs.width * leaf > len(y) * (1 - 1 / FOLDS):
             continue
         kind = best._replace(leaf=leaf)
-        missed[kind] = _missed(kind, inputs, y, fold, seed, n_jobs)
+        missed[kind] = held_out_errors(kind, inputs, y, fold, seed, n_jobs)
     return missed
 
 
@@ -244,7 +244,7 @@ def _lawful(
         law = fit_output(robust, inputs, y, rows, n_estimators=COMPARED_TREES, seed=seed, n_jobs=n_jobs)
         if _typical(y - predict(law, inputs, inputs.rows)) > 2 * MOST_OBEY * typical:
             continue
-        missed = _missed(robust, inputs, y, fold, seed, n_jobs)
+        missed = held_out_errors(robust, inputs, y, fold, seed, n_jobs)
         if _typical(missed) < MOST_OBEY * typical:
             return {robust: missed}
     return None
@@ -262,7 +262,7 @@ def _worth_a_kernel(inputs: ModelInputs, missed: Mapping[OutputKind, Floats], va
     return enough and min(float(np.mean(e**2)) for e in missed.values()) > EXPLAINED * variance
 
 
-def _missed(
+def held_out_errors(
     kind: OutputKind, inputs: ModelInputs, y: Floats, fold: NDArray[np.int64], seed: int, n_jobs: int | None
 ) -> Floats:
     """The errors on each sample of models that have not seen its fold."""

@@ -17,9 +17,9 @@ from policyforest.data.transitions import Transitions
 from policyforest.learning.dynamics.choice import Choice, HeldOut, choose, chosen_again, nearly_odd
 from policyforest.learning.dynamics.dynamics_model import GOOD_SCORE, DynamicsModel
 from policyforest.learning.dynamics.ends import fit_end
-from policyforest.learning.dynamics.model_parts import RewardModel
 from policyforest.learning.dynamics.noise import observed_noise
 from policyforest.learning.dynamics.regression import ModelInputs, OutputKind
+from policyforest.learning.dynamics.reward_learning import learn_reward
 from policyforest.learning.dynamics.structure import (
     ExogenousEvidence,
     Structure,
@@ -82,7 +82,11 @@ class DynamicsForest:
                 choices[j] = Choice(none, none, targets[:, j], choices[j].score, choices[j].errors)
         if like is None and may_be_odd(data, structure) and not self.kernels:
             choices = nearly_odd(choices, inputs, targets, held_out, seed, self.n_jobs)
-        reward = self._reward(data, held_out, seed, known[0] is None or not self.kernels, like)
+        needed = known[0] is None or not self.kernels  # Gaussian processes are not compared for a known reward
+        reward = learn_reward(
+            data, structure, held_out, seed + 1, self.n_jobs, like=None if like is None else like.reward,
+            needed=needed, kernels=self.kernels,
+        )  # fmt: skip
         spread, residuals = observed_noise(inputs, targets, choices, reward.choice, reward.rows, seed, self.n_jobs)
         end = fit_end(data, inputs, held_out, seed, self.n_jobs, self.kernels)
         return DynamicsModel(
@@ -141,30 +145,6 @@ class DynamicsForest:
         if terminal is not None:
             known_ends(terminal, *steps)
 
-    def _reward(
-        self, data: Transitions, held_out: HeldOut, seed: int, needed: bool, like: DynamicsModel | None
-    ) -> RewardModel:
-        """The reward of steps that do not end the episode, over (s, a), (s', a) or s' and the command that acts,
-        whichever predicts better. Gaussian processes are not compared for a known reward."""
-        rows = np.flatnonzero(~data.terminals)
-        rows = np.arange(len(data)) if len(rows) == 0 else rows
-        n, m = data.states.shape[1], data.actions.shape[1]
-        step = np.concatenate([data.states, data.actions, data.next_states], axis=1)[rows]
-        y, models = data.rewards[rows], []
-        for sources in _reward_sources(data) if like is None else [list(like.reward.sources)]:
-            places = [d if d < n else d - n - m for d in sources]
-            angles = {k: data.periodic[d] for k, d in enumerate(places) if d in data.periodic}
-            inputs = ModelInputs(np.ascontiguousarray(step[:, sources]), angles)
-            if not needed:
-                none = OutputKind("none")
-                return RewardModel(Choice(none, none, np.zeros(len(y)), 1.0, {}), inputs, y, tuple(sources), rows)
-            rest = inputs, y, held_out[rows], seed + 1, self.n_jobs
-            choice = (None if like is None else chosen_again(like.reward.choice, *rest)) or choose(*rest, self.kernels)
-            models.append(RewardModel(choice, inputs, y, tuple(sources), rows))
-            if choice.score > 1.0 - 1e-9:
-                break
-        return max(models, key=lambda model: model.choice.score)
-
     def _exogenous(
         self, data: Transitions, structure: Structure, choices: list[Choice], held_out: HeldOut, seed: int
     ) -> tuple[ExogenousEvidence, ...]:
@@ -188,19 +168,6 @@ def _alike(structure: Structure, earlier: Structure, data: Transitions) -> bool:
     plain = [(each.inputs, each.plain, each.copies, each.commands_act) for each in (structure, earlier)]
     same = all(a == b for a, b in (pairs, relations, plain))
     return same and without_pending(structure, data) is structure
-
-
-def _reward_sources(data: Transitions) -> list[list[int]]:
-    """Dimensions of (s, a, s') that the reward may be a function of."""
-    n, m = data.states.shape[1], data.actions.shape[1]
-    actions, ahead = list(range(n, n + m)), list(range(n + m, n + m + n))
-    found = [[*range(n), *actions], [*ahead, *actions]]
-    if data.plant.delay and data.plant.signals is not None:
-        # The command that acts in a step leaves the state with it.
-        rows = data.plant.signals.history * len(data.plant.signals.channel_names)
-        acting = range(rows + (data.plant.delay - 1) * m, rows + data.plant.delay * m)
-        found.append([*ahead[:rows], *acting])
-    return found
 
 
 def _clearly_better(choices: list[Choice], than: list[Choice], targets: Floats, episode: NDArray[np.int64]) -> bool:

@@ -131,11 +131,11 @@ class DynamicsModel:
     def is_mostly_quiet(self) -> bool:
         """Whether its errors on most samples hardly matter; a few samples may break a law, at a stop for example."""
         outputs = [*self.structure.plain, *(i for i, _, _ in self.structure.circles)]
-        pairs = zip(outputs, self.choices, self.targets.T, strict=True)
-        learned = [(choice.residuals, y) for d, choice, y in pairs if d not in self.exogenous]
+        learned = zip(outputs, self.choices, self.targets.T, strict=True)
+        pairs = [(choice.residuals, y) for d, choice, y in learned if d not in self.exogenous]
         if self.known_reward is None:
-            learned.append((self.reward.choice.residuals, self.reward.targets))
-        return hardly_noisy(learned)
+            pairs.append((self.reward.choice.residuals, self.reward.targets))
+        return hardly_noisy(pairs)
 
     @property
     def is_linear_quadratic(self) -> bool:
@@ -149,7 +149,7 @@ class DynamicsModel:
         """Whether the reward of steps that do not end is quadratic; a known reward, up to rounding."""
         quadratic, choice = OutputKind("quadratic"), self.reward.choice
         if self.known_reward is None:
-            return _nearly(choice, quadratic)
+            return _nearly(choice, quadratic) and not self.reward.shapes
         if not choice.errors.get(quadratic, 1.0) < ROUNDING:
             return False
         data = self.transitions[self.reward.rows]
@@ -252,7 +252,7 @@ class DynamicsModel:
         low, high = -np.inf, np.inf
         if (kind.leaf is not None or kind.base == "kernel") and len(reward.targets):
             low, high = float(reward.targets.min()), float(reward.targets.max())
-        model.set_reward(list(reward.sources), group, low, high)
+        model.set_reward(list(reward.sources), list(reward.shapes), group, low, high)
 
     def set_edge(self, model: _core.LearnedModel, discount: float) -> None:
         """Sets where the data ends in a compiled model, and what it costs to leave the data under a discount."""

@@ -102,7 +102,7 @@ class TrajectorySearch:
         known = model.known_reward is not None or model.known_terminal is not None
         if known or model.end.kind != "never":
             return list(range(self.n))
-        read = {*model.structure.inputs, *model.reward.sources, *(source for _, source in model.structure.copies)}
+        read = {*model.structure.inputs, *model.reward.read, *(source for _, source in model.structure.copies)}
         return sorted(d for d in read if d < self.n)
 
     def follow(self, starts: Floats, act: Callable[[Floats], Floats]) -> ModelPaths:

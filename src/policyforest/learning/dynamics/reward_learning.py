@@ -1,0 +1,143 @@
+"""Learning the reward of steps that do not end the episode, as a function of (s, a) or of (s', a).
+
+Many rewards are written in angles and in sizes, for example -(theta² + 0.1 omega²) or -|theta|, while the state holds
+the sine and the cosine of theta. No polynomial of these is such a reward, and a forest knows it only where samples are:
+an agent whose pendulum never stood upright would not know that this pays. So if nothing predicts the reward exactly,
+polynomials in angles and in absolute values are also tried, and taken if they are exact on held-out samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+
+from policyforest.data.transitions import Transitions
+from policyforest.learning.dynamics.choice import FOLDS, Choice, HeldOut, choose, chosen_again, held_out_errors
+from policyforest.learning.dynamics.model_parts import RewardModel, Shape
+from policyforest.learning.dynamics.regression import Base, ModelInputs, OutputKind, r_squared
+from policyforest.learning.dynamics.structure import Structure
+
+# R² above this means that nothing is left to explain.
+EXPLAINED = 1.0 - 1e-9
+# A polynomial in angles and absolute values is exact if its errors are below this share of the variance. A reward that
+# it only resembles where samples are is missed by more: 1 - cos(theta) by 3e-5 within 0.3 rad.
+EXACT = 1e-8
+# An absolute value is an input if at least this share of the samples is on each side of zero: otherwise it cannot be
+# told from the number itself.
+BOTH_SIGNS = 0.05
+# The bases that are tried, with this many samples per coefficient.
+SHAPED_BASES: tuple[Base, ...] = ("linear", "quadratic")
+SAMPLES_PER_COEFFICIENT = 3
+
+
+def learn_reward(
+    data: Transitions,
+    structure: Structure,
+    held_out: HeldOut,
+    seed: int,
+    n_jobs: int | None,
+    *,
+    like: RewardModel | None = None,
+    needed: bool = True,
+    kernels: bool = False,
+) -> RewardModel:
+    """The reward over (s, a), (s', a) or s' and the command that acts, whichever predicts better; of the kind of an
+    earlier model, if `like` is given. A reward that is not `needed` is not learned."""
+    return _RewardLearning(data, structure, held_out, seed, n_jobs).learn(like, needed, kernels)
+
+
+class _RewardLearning:
+    def __init__(
+        self, data: Transitions, structure: Structure, held_out: HeldOut, seed: int, n_jobs: int | None
+    ) -> None:
+        rows = np.flatnonzero(~data.terminals)
+        self.rows = np.arange(len(data)) if len(rows) == 0 else rows
+        self.step = np.concatenate([data.states, data.actions, data.next_states], axis=1)[self.rows]
+        self.data, self.structure, self.y = data, structure, data.rewards[self.rows]
+        self.held_out, self.seed, self.n_jobs = held_out[self.rows], seed, n_jobs
+
+    def learn(self, like: RewardModel | None, needed: bool, kernels: bool) -> RewardModel:
+        if not needed:
+            none = OutputKind("none")
+            return self._model(Choice(none, none, np.zeros(len(self.y)), 1.0, {}), _sources(self.data)[0])
+        again = None if like is None else self._again(like)
+        if again is not None:
+            return again
+        models = []
+        for sources in _sources(self.data) if like is None or like.shapes else [list(like.sources)]:
+            rest = self.held_out, self.seed, self.n_jobs
+            models.append(self._model(choose(self._inputs(sources), self.y, *rest, kernels), sources))
+            if models[-1].choice.score > EXPLAINED:
+                return models[-1]
+        return self._shaped() or max(models, key=lambda model: model.choice.score)
+
+    def _model(self, choice: Choice, sources: Sequence[int], shapes: Sequence[Shape] = ()) -> RewardModel:
+        return RewardModel(choice, self._inputs(sources, shapes), self.y, tuple(sources), self.rows, tuple(shapes))
+
+    def _inputs(self, sources: Sequence[int], shapes: Sequence[Shape] = ()) -> ModelInputs:
+        """Inputs with shapes have angles as numbers; without, angles enter as sine and cosine."""
+        n, m = self.data.states.shape[1], self.data.actions.shape[1]
+        places = [d if d < n else d - n - m for d in sources]
+        periodic = self.data.periodic
+        angles = {} if shapes else {k: periodic[d] for k, d in enumerate(places) if d in periodic}
+        columns = [self.step[:, list(sources)], *(shape.of(self.step)[:, None] for shape in shapes)]
+        return ModelInputs(np.ascontiguousarray(np.concatenate(columns, axis=1)), angles)
+
+    def _again(self, like: RewardModel) -> RewardModel | None:
+        """The kind of an earlier model; None if it has too many samples by now, or was exact and no longer is."""
+        inputs = self._inputs(like.sources, like.shapes)
+        if like.shapes:
+            choice = self._if_exact(like.choice.kind, inputs)
+        else:
+            choice = chosen_again(like.choice, inputs, self.y, self.held_out, self.seed, self.n_jobs)
+        return None if choice is None else self._model(choice, like.sources, like.shapes)
+
+    def _shaped(self) -> RewardModel | None:
+        """The simplest polynomial in angles and absolute values that is exact on held-out samples."""
+        n, m = self.data.states.shape[1], self.data.actions.shape[1]
+        for first, cosine_first in product((0, n + m), (True, False) if self.structure.circles else (True,)):
+            numbers, shapes = self._shapes([*range(first, first + n), *range(n, n + m)], first, cosine_first)
+            inputs = self._inputs(numbers, shapes)
+            for base in SHAPED_BASES if shapes else ():
+                if SAMPLES_PER_COEFFICIENT * inputs.n_coefficients(base) > len(self.y):
+                    continue
+                choice = self._if_exact(OutputKind(base), inputs)
+                if choice is not None:
+                    return self._model(choice, numbers, shapes)
+        return None
+
+    def _shapes(self, dimensions: Sequence[int], first: int, cosine_first: bool) -> tuple[list[int], list[Shape]]:
+        """The dimensions that are numbers, and the angles and absolute values. Nothing tells which dimension of a pair
+        is the cosine; the angle is zero where the cosine is largest."""
+        pairs = [(first + i, first + j)[:: -1 if cosine_first else 1] for i, j, _ in self.structure.circles]
+        paired = {d for pair in pairs for d in pair}
+        numbers = [d for d in dimensions if d not in paired and np.ptp(self.step[:, d]) > 0.0]
+        angles = [Shape(i, j, size=False) for i, j in pairs]
+        sizes = [Shape(i, j, size=True) for i, j in (*pairs, *((d, d) for d in numbers))]
+        return numbers, [*angles, *(size for size in sizes if self._has_both_signs(size))]
+
+    def _has_both_signs(self, size: Shape) -> bool:
+        x = size._replace(size=False).of(self.step)
+        return bool(min(np.mean(x > 0.0), np.mean(x < 0.0)) >= BOTH_SIGNS)
+
+    def _if_exact(self, kind: OutputKind, inputs: ModelInputs) -> Choice | None:
+        """Folds are of single samples, not of episodes: one episode may be the only one on its side of zero."""
+        fold = np.random.default_rng([self.seed, 9]).permutation(len(self.y)) % FOLDS
+        missed = held_out_errors(kind, inputs, self.y, fold, self.seed, self.n_jobs)
+        score = r_squared(missed, self.y)
+        return Choice(kind, kind, missed, score, {kind: 1.0 - score}) if score >= 1.0 - EXACT else None
+
+
+def _sources(data: Transitions) -> list[list[int]]:
+    """Dimensions of (s, a, s') that the reward may be a function of."""
+    n, m = data.states.shape[1], data.actions.shape[1]
+    actions, ahead = list(range(n, n + m)), list(range(n + m, n + m + n))
+    found = [[*range(n), *actions], [*ahead, *actions]]
+    if data.plant.delay and data.plant.signals is not None:
+        # The command that acts in a step leaves the state with it.
+        rows = data.plant.signals.history * len(data.plant.signals.channel_names)
+        acting = range(rows + (data.plant.delay - 1) * m, rows + data.plant.delay * m)
+        found.append([*ahead[:rows], *acting])
+    return found
