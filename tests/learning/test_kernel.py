@@ -125,3 +125,17 @@ def test_three_random_episodes_of_a_cart_pole_teach_its_dynamics():
     data = pf.collect(gym.make("policyforest/CartPoleSwingUp-v0"), episodes=3, seed=0)
     model = pf.DynamicsForest(kernels=True).fit(data)
     assert min(model.state_scores) > 0.9
+
+
+def test_the_shape_of_a_kernel_is_found_once_for_the_model_and_all_members(monkeypatch):
+    found = []
+    monkeypatch.setattr(
+        "policyforest.learning.dynamics.regression.kernel_shape",
+        lambda *given: found.append(given[1].tobytes()) or kernel_shape(*given),
+    )
+    data = pf.collect(gym.make("policyforest/CartPoleSwingUp-v0"), episodes=3, seed=0)
+    model = pf.DynamicsForest(kernels=True).fit(data)
+    assert "kernel" in {model.reward.choice.kind.base, model.reward.choice.alternative.base}
+    number = len(found)
+    assert model.native is not model.member(0) is not model.member(1)
+    assert len(found) == number == len(set(found))

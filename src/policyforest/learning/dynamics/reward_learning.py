@@ -61,20 +61,24 @@ class _RewardLearning:
     def learn(self, like: RewardModel | None, needed: bool, kernels: bool) -> RewardModel:
         if not needed:
             none = OutputKind("none")
-            return self._model(Choice(none, none, np.zeros(len(self.y)), 1.0, {}), _sources(self.data)[0])
+            sources = _sources(self.data)[0]
+            return self._model(Choice(none, none, np.zeros(len(self.y)), 1.0, {}), self._inputs(sources), sources)
         again = None if like is None else self._again(like)
         if again is not None:
             return again
         models = []
         for sources in _sources(self.data) if like is None or like.shapes else [list(like.sources)]:
-            rest = self.held_out, self.seed, self.n_jobs
-            models.append(self._model(choose(self._inputs(sources), self.y, *rest, kernels), sources))
+            inputs = self._inputs(sources)
+            choice = choose(inputs, self.y, self.held_out, self.seed, self.n_jobs, kernels)
+            models.append(self._model(choice, inputs, sources))
             if models[-1].choice.score > EXPLAINED:
                 return models[-1]
         return self._shaped() or max(models, key=lambda model: model.choice.score)
 
-    def _model(self, choice: Choice, sources: Sequence[int], shapes: Sequence[Shape] = ()) -> RewardModel:
-        return RewardModel(choice, self._inputs(sources, shapes), self.y, tuple(sources), self.rows, tuple(shapes))
+    def _model(
+        self, choice: Choice, inputs: ModelInputs, sources: Sequence[int], shapes: Sequence[Shape] = ()
+    ) -> RewardModel:
+        return RewardModel(choice, inputs, self.y, tuple(sources), self.rows, tuple(shapes))
 
     def _inputs(self, sources: Sequence[int], shapes: Sequence[Shape] = ()) -> ModelInputs:
         """Inputs with shapes have angles as numbers; without, angles enter as sine and cosine."""
@@ -92,7 +96,7 @@ class _RewardLearning:
             choice = self._if_exact(like.choice.kind, inputs)
         else:
             choice = chosen_again(like.choice, inputs, self.y, self.held_out, self.seed, self.n_jobs)
-        return None if choice is None else self._model(choice, like.sources, like.shapes)
+        return None if choice is None else self._model(choice, inputs, like.sources, like.shapes)
 
     def _shaped(self) -> RewardModel | None:
         """The simplest polynomial in angles and absolute values that is exact on held-out samples."""
@@ -105,7 +109,7 @@ class _RewardLearning:
                     continue
                 choice = self._if_exact(OutputKind(base), inputs)
                 if choice is not None:
-                    return self._model(choice, numbers, shapes)
+                    return self._model(choice, inputs, numbers, shapes)
         return None
 
     def _shapes(self, dimensions: Sequence[int], first: int, cosine_first: bool) -> tuple[list[int], list[Shape]]:
