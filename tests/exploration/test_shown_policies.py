@@ -17,6 +17,8 @@ from policyforest.exploration.shown_policies import (
     REMEMBERED,
     ShownPolicy,
     believed,
+    best_of_run,
+    earned_most,
     reliable,
     same_policy,
     shown_policies,
@@ -87,6 +89,28 @@ def test_episodes_of_one_policy_are_gathered_from_all_its_plans(tmp_path):
     assert len(shown_policies(b, [], data, 0.9)) == 1
     many = [plan(0, constant_policy(data, [i / 100])) for i in range(20)]
     assert len(shown_policies(b, many, data, 0.9)) == 1 + REMEMBERED
+
+
+def test_the_policy_that_earned_most_is_remembered_however_long_ago():
+    n = 2 * REMEMBERED
+    data = samples((4,) * (n + 1), (False,) * (n + 1))
+    data = replace(data, rewards=np.where(data.episodes == 3, 10.0, 1.0))
+    plans = [StoredPlan(i, 1, constant_policy(data, [i / 100]), "trajectories", False, None, {}) for i in range(n)]
+    shown = shown_policies(constant_policy(data, [0.5]), plans, data, 0.9)
+    assert len(shown) == 2 + REMEMBERED
+    assert shown[1].policy is plans[2].policy is earned_most(shown)
+
+
+def test_the_policy_that_earned_most_competes_although_the_last_model_condemns_it():
+    """MountainCarContinuous-v0: after 23 episodes of 94 in a row the last model was wrong, and preferred policies that
+    had never reached the goal; then the validation chose to do nothing."""
+    good, bad, worse = played(0.1, 10.0, 9.0), played(0.2, -1.0), played(0.3)
+    judge = Promises({0.1: -500.0, 0.2: 7.0, 0.3: 3.0})
+    assert [chosen(policy) for policy in best_of_run([worse, good, bad], judge, 2)] == [0.1, 0.2]
+    assert [chosen(policy) for policy in best_of_run([worse, good, bad], judge, 3)] == [0.1, 0.2, 0.3]
+    assert [chosen(policy) for policy in best_of_run([worse], judge, 3)] == [0.3]
+    assert best_of_run([good], judge, 0) == []
+    assert best_of_run([], judge, 2) == []
 
 
 def test_policies_are_the_same_by_their_forests():

@@ -6,7 +6,7 @@ from gymnasium.spaces import Box
 
 import policyforest as pf
 from policyforest._support.linear_systems import solved
-from policyforest.learning.dynamics.choice import FOLDS, HeldOut, choose
+from policyforest.learning.dynamics.choice import FOLDS, HeldOut, choose, nearly_odd
 from policyforest.learning.dynamics.regression import ModelInputs, OutputKind, fit_output, predict, r_squared, ridge
 
 
@@ -167,3 +167,43 @@ def test_noise_is_not_taken_for_exceptions(heavy):
     x = inputs(1500).rows
     spread = np.random.default_rng(4).standard_t(3, 1500) if heavy else noise(1500)
     assert not chosen(x @ [1.0, -2.0, 0.5] + 0.3 * spread, inputs(1500)).kind.robust
+
+
+def law_with_a_wall(n=900):
+    """sin(3 x), of which no polynomial is the law, and a wall that throws samples far to either side."""
+    rows = inputs(n, 1).rows
+    hit = rows[:, 0] > 1.8
+    thrown = 30.0 * np.random.default_rng(3).choice([-1.0, 1.0], size=n)
+    return rows, np.where(hit, thrown, np.sin(3.0 * rows[:, 0])), hit
+
+
+def test_a_law_that_a_forest_knows_is_not_given_up_for_exceptions_that_nothing_predicts():
+    """The squared errors are those of the exceptions, and the same for all kinds of models."""
+    rows, y, hit = law_with_a_wall()
+    given = ModelInputs(rows, {})
+    choice = chosen(y, given)
+    fitted = fit_output(choice.kind, given, y, np.arange(len(y)), n_estimators=10, seed=0, n_jobs=1)
+    missed = np.abs(y - predict(fitted, given, rows))[~hit]
+    assert choice.kind.leaf is not None
+    assert np.median(missed) < 0.02
+    assert choice.errors[choice.kind] > 0.9 * choice.errors[OutputKind("none")]
+
+
+def test_exceptions_are_not_taken_for_noise_that_hides_a_symmetry():
+    rows, y, _ = law_with_a_wall()
+    given, held_out = ModelInputs(rows, {}), HeldOut.of(np.arange(len(y)) // 10, 0)
+    choice = choose(given, y, held_out, 0, 1)
+    assert choice.errors[choice.kind] > 0.5
+    assert nearly_odd([choice], given, y[:, None], held_out, 0, 1) == [choice]
+    noisy = rows[:, 0] ** 3 + noise(900)
+    choice = choose(given, noisy, held_out, 0, 1)
+    (again,) = nearly_odd([choice], given, noisy[:, None], held_out, 0, 1)
+    assert again is not choice
+
+
+def test_errors_that_hardly_matter_need_no_forest():
+    """A linear function with errors of a ten-thousandth is not exchanged for a forest with still smaller ones."""
+    rows = inputs(900, 1).rows
+    y = rows[:, 0] + 1e-4 * np.sign(np.sin(40 * rows[:, 0]))
+    y[::25] = 50.0 * np.random.default_rng(3).choice([-1.0, 1.0], size=36)
+    assert chosen(y, ModelInputs(rows, {})).kind.leaf is None

@@ -33,7 +33,7 @@ from policyforest.exploration.plan_files import PlanFiles, StoredPlan, may_lack_
 from policyforest.exploration.policy_selection import PolicyCallback, best_by_validation, validated
 from policyforest.exploration.problem import Explorable
 from policyforest.exploration.run_directory import Record, RunDirectory
-from policyforest.exploration.shown_policies import most_valuable, newest_and_best, reliable, shown_policies
+from policyforest.exploration.shown_policies import ShownPolicy, best_of_run, newest_and_best, reliable, shown_policies
 from policyforest.forest.executors.interface import Executor
 from policyforest.learning.dynamics.dynamics_model import DynamicsModel
 from policyforest.learning.improvement.simple_policies import constant_policy, middle_action
@@ -183,8 +183,8 @@ class ModelExploration(ExploringAgent):
     def policies(
         self, n: int = REMEMBERED, *, callback: PolicyCallback | None = None, executor: Executor | None = None
     ) -> list[Policy]:
-        """Up to n policies to choose from: one planned from all samples without exploration, and those of recent plans
-        with the highest values in the model."""
+        """Up to n policies to choose from: one planned from all samples without exploration, the one whose episodes
+        earned most, and those of recent plans with the highest values in the model."""
         return self._choices(n, callback)[0]
 
     def best_policy(
@@ -227,8 +227,7 @@ class ModelExploration(ExploringAgent):
         self._found = self.n_episodes, final.found
         if callback is not None:
             callback(1, number)
-        earlier = [plan.policy for plan in self._stored if not plan.explores]
-        earlier = most_valuable(earlier, self.model_planner.judge(final.model, self.seed), number - 1)
+        earlier = best_of_run(self._shown(), self.model_planner.judge(final.model, self.seed), number - 1)
         if callback is not None:
             callback(number, number)
         return [self._labelled(final.policy, final.winner, self.transitions), *earlier], final.model
@@ -271,8 +270,11 @@ class ModelExploration(ExploringAgent):
 
     def _earlier(self) -> tuple[Policy, ...]:
         """The newest policies of plans that did not explore, newest first, and the one whose episodes earned most."""
-        shown = shown_policies(self._idle, self._stored, self.transitions, self.model_planner.discount)[1:]
-        return newest_and_best(shown, REMEMBERED)
+        return newest_and_best(self._shown(), REMEMBERED)
+
+    def _shown(self) -> list[ShownPolicy]:
+        """The policies of plans that did not explore, oldest first, with the episodes that they were played in."""
+        return shown_policies(self._idle, self._stored, self.transitions, self.model_planner.discount)[1:]
 
     def _make(self, task: ModelTask, episode: int) -> ModelPlan:
         made = self.model_planner.plan(task)

@@ -42,7 +42,8 @@ class ShownPolicy:
 
 
 def shown_policies(final: Policy, plans: Sequence[StoredPlan], data: Transitions, discount: float) -> list[ShownPolicy]:
-    """The final policy, and those of the last plans that were to earn something, each with its episodes."""
+    """The final policy, those of the last plans that were to earn something, and the one that earned most, each with
+    its episodes."""
     groups: list[tuple[Policy, list[int]]] = [(final, [])]
     for plan, later in itertools.zip_longest(plans, plans[1:]):
         if plan.explores:
@@ -53,17 +54,25 @@ def shown_policies(final: Policy, plans: Sequence[StoredPlan], data: Transitions
             groups.append(same)
         last = int(data.episodes[-1]) if later is None else later.episode
         same[1].extend(range(plan.episode + 1, last + 1))
-    recent = [groups[0], *groups[1:][-REMEMBERED:]]
-    return [shown_policy(policy, data, episodes, discount) for policy, episodes in recent]
+    shown = [shown_policy(policy, data, episodes, discount) for policy, episodes in groups]
+    first, older, recent = shown[:1], shown[1:-REMEMBERED], shown[1:][-REMEMBERED:]
+    best = earned_most([*older, *recent])
+    return [*first, *(each for each in older if each.policy is best), *recent]
+
+
+def earned_most(shown: Sequence[ShownPolicy]) -> Policy | None:
+    """The policy whose episodes earned most on average; None if none was played."""
+    played = [each for each in shown if each.returns]
+    best = max(played, key=lambda each: float(np.mean(each.returns)), default=None)
+    return None if best is None else best.policy
 
 
 def newest_and_best(shown: Sequence[ShownPolicy], number: int) -> tuple[Policy, ...]:
     """Up to `number` of the newest policies, newest first, and the one whose episodes earned most."""
-    played = [each for each in shown if each.returns]
-    best = max(played, key=lambda each: float(np.mean(each.returns)), default=None)
+    best = earned_most(shown)
     recent = [each.policy for each in reversed(shown)][:number]
-    if best is not None and not any(best.policy is policy for policy in recent):
-        recent.append(best.policy)
+    if best is not None and not any(best is policy for policy in recent):
+        recent.append(best)
     return tuple(recent)
 
 
@@ -102,13 +111,16 @@ def believed(surprise: float, n_episodes: int) -> float:
     return surprise if surprise < 0.0 else surprise * n_episodes / (n_episodes + 1)
 
 
-def most_valuable(policies: Sequence[Policy], judge: EnsembleJudge, number: int) -> list[Policy]:
-    """Up to `number` of the last policies: those with the highest values in the ensemble, best first."""
+def best_of_run(shown: Sequence[ShownPolicy], judge: EnsembleJudge, number: int) -> list[Policy]:
+    """Up to `number` policies of a run: first the one whose episodes earned most, because the last model may be wrong
+    about it, then those with the highest values in the ensemble."""
     if number < 1:
         return []
-    recent = list(policies)[-4 * number :]
-    values = np.array([judge.values(policy, FIRST_JUDGE).mean() for policy in recent])
-    return [recent[i] for i in np.argsort(-values, kind="stable")[:number]]
+    first = earned_most(shown)
+    others = [each.policy for each in shown if each.policy is not first]
+    values = np.array([judge.values(policy, FIRST_JUDGE).mean() for policy in others])
+    valuable = [others[i] for i in np.argsort(-values, kind="stable")]
+    return [*([] if first is None else [first]), *valuable][:number]
 
 
 def reliable(candidates: Sequence[ShownPolicy], idle: Policy, judge: EnsembleJudge) -> Policy:

@@ -26,6 +26,7 @@ from policyforest.learning.dynamics.regression import (
     predict,
     r_squared,
 )
+from policyforest.learning.dynamics.typical_errors import hardly_noisy, typical
 
 FOLDS = 5
 LEAF_SIZES = (30, 12, 5, 2)
@@ -38,10 +39,6 @@ SAMPLES_PER_SHRUNK, SHRUNK = 4, 0.3
 COMPARED_TREES = 6
 # The forests of one fold are grown on this many samples at most, which are enough to rank the kinds.
 COMPARED_SAMPLES = 4_000
-# Errors of a model below this fraction of the variance hardly matter; errors of a polynomial above it are noise.
-# (Pendulum-v1 and Car on the Hill: 0.0009 at most. Pendulums of 6 and 8 kg with random forces: 0.01 and more; there a
-# plan on a grid is no better than a Fitted Policy Forest.)
-QUIET = 3e-3
 # An error below this fraction of the variance is rounding: nothing more complex is tried.
 EXACT = 1e-10
 # A Gaussian process is compared if the numbers of samples and inputs are in these ranges, and more than this fraction
@@ -53,6 +50,8 @@ EXPLAINED = 1e-3
 # stops, as in Reacher-v5: a thousandth. Samples of a smooth system with normal noise: 1.)
 MOST_OBEY = 0.1
 LAWS: tuple[Base, ...] = ("linear", "quadratic")
+# A typical error below this fraction of that of a model that predicts zero needs no better model.
+MATTERS = 1e-3
 # A Gaussian process is chosen if its typical error is below this fraction of that of the choice without it.
 CLEARLY = 0.5
 KERNEL = OutputKind("kernel")
@@ -125,7 +124,7 @@ def choose(
     if kernels and _worth_a_kernel(inputs, missed, variance):
         missed[KERNEL] = held_out_errors(KERNEL, inputs, y, *rest)
     chosen = _simplest(missed, judged, variance, held_out.episode)
-    if KERNEL in missed and _typical(missed[KERNEL]) < CLEARLY * _typical(missed[chosen]):
+    if KERNEL in missed and typical(missed[KERNEL]) < CLEARLY * typical(missed[chosen]):
         chosen = KERNEL
     return _made(chosen, missed, judged, y, variance)
 
@@ -147,8 +146,8 @@ def nearly_odd(
 ) -> list[Choice]:
     """The choices for outputs that may be odd functions: the same candidates, but if there is noise, polynomials above
     the first degree are shrunk towards odd functions."""
-    compared = [choice for choice in choices if choice.judged is not None]
-    if all(choice.errors[choice.kind] <= QUIET for choice in compared):
+    compared = [pair for pair in zip(choices, targets.T, strict=True) if pair[0].judged is not None]
+    if hardly_noisy((choice.residuals, y) for choice, y in compared):
         return list(choices)
     rest = held_out, seed, n_jobs
     return [_reconsidered(choice, inputs, y, *rest) for choice, y in zip(choices, targets.T, strict=True)]
@@ -193,7 +192,7 @@ def _compared(
     for kind in parametric:
         missed[kind] = held_out_errors(kind, inputs, y, fold, seed, n_jobs)
     best = min(parametric, key=lambda kind: float(judged @ missed[kind] ** 2))
-    lawful = _lawful(parametric, _typical(missed[best]), inputs, y, fold, seed, n_jobs)
+    lawful = _lawful(parametric, typical(missed[best]), inputs, y, fold, seed, n_jobs)
     if lawful is not None:
         missed |= lawful
         (best,) = lawful
@@ -213,7 +212,7 @@ def _noise(chosen: OutputKind, missed: Floats) -> Floats:
         return np.asarray(missed - missed.mean())
     if chosen != KERNEL:
         return missed
-    most = EXTRAPOLATED * _typical(missed)
+    most = EXTRAPOLATED * typical(missed)
     return np.clip(missed, -most, most)
 
 
@@ -231,7 +230,7 @@ def _parametric(inputs: ModelInputs, n_judged: float, shrunk: bool) -> list[Outp
 
 
 def _lawful(
-    parametric: list[OutputKind], typical: float, inputs: ModelInputs, y: Floats, fold: NDArray[np.int64], seed: int,
+    parametric: list[OutputKind], usual: float, inputs: ModelInputs, y: Floats, fold: NDArray[np.int64], seed: int,
     n_jobs: int | None,
 ) -> dict[OutputKind, Floats] | None:  # fmt: skip
     """The simplest polynomial that most samples obey much better than the one of least squares, with its errors."""
@@ -242,18 +241,12 @@ def _lawful(
         robust = kind._replace(robust=True)
         # Held-out samples do not obey a law that its own samples do not obey; checking this first saves five fits.
         law = fit_output(robust, inputs, y, rows, n_estimators=COMPARED_TREES, seed=seed, n_jobs=n_jobs)
-        if _typical(y - predict(law, inputs, inputs.rows)) > 2 * MOST_OBEY * typical:
+        if typical(y - predict(law, inputs, inputs.rows)) > 2 * MOST_OBEY * usual:
             continue
         missed = held_out_errors(robust, inputs, y, fold, seed, n_jobs)
-        if _typical(missed) < MOST_OBEY * typical:
+        if typical(missed) < MOST_OBEY * usual:
             return {robust: missed}
     return None
-
-
-def _typical(missed: Floats) -> float:
-    """The typical error, that of most samples. A mean error could be dominated by one held-out episode far from all
-    others, and hide that a Gaussian process misses the others by only a hundredth."""
-    return float(np.median(np.abs(missed)))
 
 
 def _worth_a_kernel(inputs: ModelInputs, missed: Mapping[OutputKind, Floats], variance: float) -> bool:
@@ -283,13 +276,21 @@ def held_out_errors(
 def _simplest(
     missed: Mapping[OutputKind, Floats], judged: Floats, variance: float, episode: NDArray[np.int64]
 ) -> OutputKind:
-    """The first kind whose squared errors are as small as the best one's, up to one standard error."""
+    """The first kind whose squared errors are as small as the best one's, up to one standard error. If exceptions are
+    most of these errors, the first of those with a far smaller typical error."""
     squares = {kind: judged * e**2 for kind, e in missed.items()}
-    best = min(squares, key=lambda kind: float(squares[kind].mean()))
-    for kind, errors in squares.items():
-        apart: Floats = errors - squares[best]
+
+    def as_good(kind: OutputKind, other: OutputKind) -> bool:
+        apart: Floats = squares[kind] - squares[other]
         if len(np.unique(episode)) >= ENOUGH_EPISODES:
             apart = np.bincount(episode, apart).astype(np.float64)
-        if apart.sum() <= 1e-9 * variance * len(errors) or apart.sum() <= apart.std() * np.sqrt(len(apart)):
-            return kind
-    return best
+        rounding = 1e-9 * variance * len(squares[kind])
+        return bool(apart.sum() <= rounding or apart.sum() <= apart.std() * np.sqrt(len(apart)))
+
+    best = min(squares, key=lambda kind: float(squares[kind].mean()))
+    chosen = next(kind for kind in squares if as_good(kind, best))
+    size = typical(missed[chosen])
+    if size <= MATTERS * typical(missed[OutputKind("none")]):
+        return chosen
+    lawful = (kind for kind in missed if typical(missed[kind]) < MOST_OBEY * size and as_good(kind, chosen))
+    return next(lawful, chosen)

@@ -16,14 +16,14 @@ from policyforest._support.spaces import bounds
 from policyforest.data.known_functions import Known, known_ends, known_rewards
 from policyforest.data.transitions import Transitions
 from policyforest.forest.growth_rules import period_rows
-from policyforest.learning.dynamics.choice import QUIET, Choice, HeldOut
+from policyforest.learning.dynamics.choice import Choice, HeldOut
 from policyforest.learning.dynamics.edge import Edge, find_edge
 from policyforest.learning.dynamics.ends import EndModel
 from policyforest.learning.dynamics.model_parts import Resampling, RewardModel
-from policyforest.learning.dynamics.noise import hardly_noisy
 from policyforest.learning.dynamics.open_loop import open_loop_scores
 from policyforest.learning.dynamics.regression import FittedOutput, ModelInputs, OutputKind, fit_output
 from policyforest.learning.dynamics.structure import ExogenousEvidence, Structure
+from policyforest.learning.dynamics.typical_errors import QUIET, hardly_noisy
 from policyforest.learning.nearby_states import NearbyStates, clip
 
 # Beyond this number of samples, none are drawn from the model. (Pendulum-v1, 10,000 samples: -177 with resampling on

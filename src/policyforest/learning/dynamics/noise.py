@@ -3,28 +3,20 @@ action."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from policyforest._support.arguments import Floats
 from policyforest.forest.growing import grow_forest
-from policyforest.learning.dynamics.choice import QUIET, Choice
+from policyforest.learning.dynamics.choice import Choice
 from policyforest.learning.dynamics.regression import FittedOutput, ModelInputs
 
 # Residuals are scaled by a forest of their local variance, with leaves of at least this many samples or a twentieth.
 SPREAD_LEAF, SPREAD_SHARE = 50, 20
 # Residuals below this fraction of an output's spread are rounding errors, whose variance means nothing.
 ROUNDING = 1e-4
-# The standard deviation of a normal distribution, divided by the median size of its numbers.
-NORMAL = 1.4826
-
-
-def hardly_noisy(outputs: Iterable[tuple[Floats, Floats]]) -> bool:
-    """Whether typical errors are below `QUIET` of the variance, for outputs of (errors, true numbers). Noise is in
-    every sample and shows in the median of the errors; the errors at a stop, which few samples meet, do not."""
-    return all((NORMAL * float(np.median(np.abs(e)))) ** 2 <= QUIET * float(y.var()) for e, y in outputs)
 
 
 def observed_noise(
