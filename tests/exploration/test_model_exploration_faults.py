@@ -16,6 +16,7 @@ from exploring import Corridor, same_samples
 from planning_agents import agent
 from policyforest.data.known_functions import UnjudgedStepError
 from policyforest.exploration import ModelPlanner, resume
+from policyforest.exploration.model_planner import HELD
 
 pytestmark = pytest.mark.usefixtures("small_plans")
 
@@ -187,3 +188,35 @@ def test_the_best_action_of_episodes_of_one_step_is_learned(n_dimensions):
     assert not learner.found_nothing
     policy = learner.best_policy(1, None)
     assert pf.evaluate(policy, Guess(), episodes=100, seed=1).mean > -0.02  # the best constant action: -0.083
+
+
+class Stuck(Corridor):
+    """It does not move before the fourth episode."""
+
+    def step(self, action: Any) -> Any:
+        return super().step(action if self.episode >= 3 else 0.0 * action)
+
+
+@pytest.mark.usefixtures("small_plans")
+def test_while_actions_have_no_effect_in_the_model_they_are_drawn_at_random(tmp_path):
+    """A plan would choose the same action in every state, and never find out that another one has an effect."""
+    learner = agent(Stuck(), seed=0, run_dir=tmp_path / "run").learn(episodes=5)
+    assert {plan.winner for plan in learner.plans if plan.episode < 3} == {HELD}
+    data = learner.transitions
+    for episode in range(4):
+        assert len(np.unique(data.actions[data.episodes == episode])) > 1
+    assert [report.kind for report in learner.log][:4] == ["random"] * 4
+    learner.run.close()
+    # A resumed run acts at random, too.
+    env = Stuck()
+    env.episode = 4
+    resumed = pf.resume(tmp_path / "run", env).learn(episodes=7)
+    env = Stuck()
+    whole = agent(env, seed=0).learn(episodes=7)
+    assert same_samples(resumed.transitions, whole.transitions)
+
+
+@pytest.mark.usefixtures("small_plans")
+def test_an_effect_of_actions_is_used_as_soon_as_the_model_knows_it():
+    learner = agent(Corridor(), seed=0).learn(episodes=5)
+    assert HELD not in {plan.winner for plan in learner.plans}

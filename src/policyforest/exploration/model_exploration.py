@@ -28,7 +28,7 @@ from policyforest.exploration.explorers import EpisodeKind, Explorer, HeldAction
 from policyforest.exploration.exploring_agent import ExploringAgent
 from policyforest.exploration.guards import guard_settings
 from policyforest.exploration.known_formulas import known_function, known_name
-from policyforest.exploration.model_planner import IDLE, OPTIMISTIC, ModelPlan, ModelPlanner, ModelTask
+from policyforest.exploration.model_planner import HELD, IDLE, OPTIMISTIC, ModelPlan, ModelPlanner, ModelTask
 from policyforest.exploration.plan_files import PlanFiles, StoredPlan, may_lack_plan, plans_in_vain
 from policyforest.exploration.policy_selection import PolicyCallback, best_by_validation, validated
 from policyforest.exploration.problem import Explorable
@@ -132,7 +132,7 @@ class ModelExploration(ExploringAgent):
         running = self._acting_episode()
         here = running.see(state)
         behaviour = self._plans.behaviour
-        if behaviour is None:
+        if behaviour is None or self._stored[-1].winner == HELD:
             if self._held is None:
                 self._held = HeldActions(self.problem.action_space, running.rng)
             return self._guarded(here, self._held.next())
@@ -302,6 +302,6 @@ class ModelExploration(ExploringAgent):
 
     def _kind(self, episode: int) -> EpisodeKind:
         before = [plan for plan in self._stored if plan.episode < episode]
-        if not before:
+        if not before or before[-1].winner == HELD:
             return "random"
         return "optimistic" if before[-1].explores or before[-1].winner == OPTIMISTIC else "plain"

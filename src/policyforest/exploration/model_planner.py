@@ -8,7 +8,8 @@ winner is improved by rollouts, unless it is the new policy and nearly as good a
 
 A plan also explores: it is charged little for leaving the data (`EXPLORING`), so unknown regions promise what the model
 cannot exclude. If no candidate is better than a constant action, the next episode seeks novelty: states far from all
-samples, and steps about whose outcome the members of the ensemble disagree, earn a bonus. No `r_max` is needed.
+samples, and steps about whose outcome the members of the ensemble disagree, earn a bonus. No `r_max` is needed. While
+actions have no effect in the model, there is nothing to plan: random actions show whether they have one.
 """
 
 from __future__ import annotations
@@ -59,6 +60,8 @@ IDLE = "constant"
 CONSTANTS = (IDLE, "least", "most")
 # The policies of earlier plans have this name and a number.
 EARLIER = "earlier"
+# Random actions instead of a plan, because the model does not know of any effect of actions.
+HELD = "held actions"
 # The new plan, if it is played although an earlier policy has a higher value.
 OPTIMISTIC = "optimistic"
 # The new plan is played if its own member values it higher than the best earlier policy, by this share of that policy's
@@ -67,6 +70,8 @@ PROMISING = 0.1
 # Steps of planned trajectories: this multiple of 1 / (1 - discount), for which a reward matters, within limits.
 HORIZON, SHORTEST, LONGEST = 1.2, 20, 100
 ROLLED_STATES = 600
+# The number of observed states in which the effect of actions is looked for.
+PROBED = 64
 
 
 @dataclass(frozen=True)
@@ -202,7 +207,9 @@ class _Planning:
         useless = best in CONSTANTS or not certainly_better(gain) or float(gain.mean()) < least
         useless = useless or nothing_paid(self.judge, policies[best], policies[constant])
         sequence, explores = planned.sequence, useless and not self.task.final
-        if explores:
+        if explores and not self._actions_matter():
+            policies[HELD], best = policies[IDLE], HELD
+        elif explores:
             novel = self._planned(novelty_bonus(self.task.samples, self.how.discount, self.task.explored))
             policies["novelty"], best, sequence = novel.policy, "novelty", novel.sequence
         elif useless:  # nothing is known to be worth doing: idle, unless another constant action is certainly better
@@ -212,6 +219,14 @@ class _Planning:
             policies[OPTIMISTIC], best = planned.policy, OPTIMISTIC
         worth = {name: float(value.mean()) for name, value in values.items()}
         return ModelPlan(policies[best], best, explores, not useless, sequence, self.model, worth, 0.0)
+
+    def _actions_matter(self) -> bool:
+        """Whether the next states of the model depend on the actions at all."""
+        data = self.task.samples
+        states = np.ascontiguousarray(data.states[:: 1 + len(data) // PROBED])
+        sides = (np.ascontiguousarray(np.tile(side, (len(states), 1))) for side in bounds(data.action_space).T)
+        low, high = (self.model.native.step(states, side, None, False)[0] for side in sides)
+        return not np.array_equal(low, high)
 
     def _certain(self, best: str, values: dict[str, Floats], constant: str) -> str:
         """The best candidate or, if the members do not agree that it is better than a constant action, the best of

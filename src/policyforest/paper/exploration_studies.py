@@ -4,10 +4,10 @@ A cell is one run of `pf.ModelExploration` with a budget of steps or episodes, j
 that it has not seen, and in some studies also by the best policy after a part of the budget. The best policy is chosen
 by the returns that policies earned in the run, and by the members of the model's ensemble. In problems of few
 dimensions, it is the best of three policies and of doing nothing, by ten episodes of each, which do not count towards
-the budget (`VALIDATED`). Seeds begin at 2000, those of the cart-pole at 5000 and those of problems with at most
-two dimensions of state at 12000; no setting was chosen on these seeds. (Results of some lower seeds were seen before a
-setting was changed.) The reward is
-learned, unless the study's title states that it is known, as PILCO, PETS and MC-PILCO assume.
+the budget (`VALIDATED`). Seeds begin at 2000, those of the cart-pole at 5000 and those of problems with at most two
+dimensions of state at 12000 or 13000; no setting was chosen on these seeds. (Results of some lower seeds were seen
+before a setting was changed.) The reward is learned, unless the study's title states that it is known, as PILCO, PETS
+and MC-PILCO assume.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Budget = Mapping[str, int]
 Run = Callable[..., dict[str, Any]]
 FIRST_SEED = 2_000
 # Of studies whose name begins like this.
-FIRST_SEEDS = {"cart-pole": 5_000, "swing-up": 12_000, "mountain-car": 12_000, "pendulum-v1": 12_000}
+FIRST_SEEDS = {"cart-pole": 5_000, "swing-up": 12_000, "mountain-car": 13_000, "pendulum-v1": 12_000}
 CART_POLE = "policyforest/CartPoleSwingUp-v0"
 ROD_REWARD = "-(abs(next_theta) / pi + (u / 15)**2) - 50 * (abs(next_omega) > 10)"
 # The number of validation episodes of each candidate, in studies with validation.
