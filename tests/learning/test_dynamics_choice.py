@@ -8,6 +8,7 @@ import policyforest as pf
 from policyforest._support.linear_systems import solved
 from policyforest.learning.dynamics.choice import FOLDS, HeldOut, choose, nearly_odd
 from policyforest.learning.dynamics.regression import ModelInputs, OutputKind, fit_output, predict, r_squared, ridge
+from policyforest.learning.dynamics.typical_errors import typical
 
 
 def inputs(n=400, dims=3, seed=0):
@@ -207,3 +208,22 @@ def test_errors_that_hardly_matter_need_no_forest():
     y = rows[:, 0] + 1e-4 * np.sign(np.sin(40 * rows[:, 0]))
     y[::25] = 50.0 * np.random.default_rng(3).choice([-1.0, 1.0], size=36)
     assert chosen(y, ModelInputs(rows, {})).kind.leaf is None
+
+
+def test_noise_where_samples_hardly_count_hides_no_symmetry():
+    """Samples far from the states that a policy visits count little in the comparison."""
+    given, held_out = inputs(900, 1), HeldOut.of(np.arange(900) // 10, 0)
+    x = given.rows[:, 0]
+    far = np.arange(900) % 3 > 0
+    y = x + x**2 + np.where(far, noise(900), 0.0)
+    judged = np.where(far, 0.02, 1.0)
+    choice = choose(given, y, held_out, 0, 1, judged=judged)
+    assert typical(choice.residuals) > 0.2 > 0.1 > typical(choice.residuals, judged)
+    assert nearly_odd([choice], given, y[:, None], held_out, 0, 1) == [choice]
+
+
+def test_a_typical_error_is_the_median_in_which_samples_count_as_told():
+    missed = np.array([-3.0, 1.0, 2.0, -5.0, 4.0])
+    assert typical(missed) == typical(missed, np.full(5, 0.3)) == 3.0
+    assert typical(missed, np.array([0.0, 0.0, 0.0, 1.0, 0.0])) == 5.0
+    assert typical(missed, np.array([1.0, 9.0, 1.0, 1.0, 1.0])) == 1.0

@@ -69,6 +69,57 @@ def test_rewards_in_absolute_values_are_found(line: pf.Transitions, reward: Rewa
     assert not model.is_linear_quadratic  # although the kind is a polynomial
 
 
+def test_a_known_reward_in_absolute_values_is_not_taken_for_a_quadratic_one(line: pf.Transitions) -> None:
+    """The regulator of a quadratic cost would then be chosen, and nothing else tried."""
+
+    def reward(s: np.ndarray, a: np.ndarray, n: np.ndarray) -> np.ndarray:
+        return -np.abs(n[:, 0]) - 0.1 * a[:, 0] ** 2
+
+    data = with_reward(line, reward)
+    assert not pf.DynamicsForest().fit(data).is_linear_quadratic
+    assert not pf.DynamicsForest(reward=reward).fit(data).is_linear_quadratic
+
+
+def test_an_angle_that_samples_do_not_determine_is_not_used() -> None:
+    """Between -80 and 80 degrees, a quadratic function of the angle from the sine's side is as exact as one from the
+    cosine's side, but they differ where no sample is."""
+    data = pf.collect("Pendulum-v1", steps=1_200, seed=3)
+    above = np.minimum(data.states[:, 0], data.next_states[:, 0]) > 0.1
+    assert above.sum() > 100
+    some = data[np.flatnonzero(above)]
+    for columns in ([0, 1, 2], [1, 0, 2]):
+        seen = replace(
+            some, states=some.states[:, columns], next_states=some.next_states[:, columns], observation_space=None
+        )
+        assert pf.DynamicsForest().fit(seen).reward.shapes == ()
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2, 3], [1, 0, 2, 3], [1, 0, 3, 2]])
+def test_every_angle_may_have_its_own_order_of_sine_and_cosine(order: list[int]) -> None:
+    rng = np.random.default_rng(0)
+    angles = rng.uniform(-np.pi, np.pi, (900, 2))
+    ahead = angles + rng.uniform(-0.3, 0.3, (900, 2))
+    rewards = -(((angles + np.pi) % (2.0 * np.pi) - np.pi) ** 2).sum(axis=1)
+
+    def observed(turned: np.ndarray) -> np.ndarray:
+        x, y = turned.T
+        return np.stack([np.cos(x), np.sin(x), np.cos(y), np.sin(y)], axis=1)[:, order]
+
+    data = pf.Transitions(
+        observed(angles), ahead - angles, rewards, observed(ahead), np.zeros(900, bool), np.arange(900) // 30,
+        action_space=gym.spaces.Box(-0.3, 0.3, (2,), np.float64),
+    )  # fmt: skip
+    found = {(shape.sine, shape.cosine) for shape in pf.DynamicsForest().fit(data).reward.shapes if not shape.size}
+    assert found == {(order.index(1), order.index(0)), (order.index(3), order.index(2))}
+
+
+def test_past_measurements_do_not_hide_a_reward_in_angles() -> None:
+    env = pf.SignalTask(gym.make("Pendulum-v1"), history=2)
+    model = pf.DynamicsForest().fit(pf.collect(env, steps=1_000, seed=0))
+    assert model.reward.shapes
+    assert not {source for source, _ in model.structure.copies} & model.reward.read
+
+
 def test_the_swing_up_knows_its_reward_after_one_episode() -> None:
     data = pf.collect("policyforest/SwingUp-v0", episodes=1, seed=3)
     model = pf.DynamicsForest().fit(data)

@@ -153,7 +153,7 @@ class Contest:
     def _averaged(self, best: str, values: dict[str, Floats], policies: dict[str, Any], states: Floats) -> str:
         """The best candidate, or the mean of those that cannot be distinguished from it, which becomes a candidate.
         Without noise, the members distinguish them."""
-        names = [best] if self.model.is_quiet else alike(values, best)
+        names = [best] if self.model.is_mostly_quiet else alike(values, best)
         if len(names) == 1:
             return best
         mean = mean_policy(self.data, [policies[name] for name in names])

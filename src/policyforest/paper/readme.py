@@ -39,12 +39,12 @@ ROWS = (
     ("Pendulum-v1, `pf.learn`", "5,000 random steps", "planning-pendulum-v1", "planned", "-", ""),
     ("InvertedPendulum-v5, `pf.learn`", "1,000 random steps", "planning-inverted-pendulum-v5", "planned", "-", ""),
     ("Reacher-v5, `pf.learn`", "3,000 random steps", "planning-reacher-v5", "planned", "-", ""),
-    ("Swing-up, `pf.ModelExploration`", "8 episodes online", "explore-swing-up-8", "explored", "-", "swing-up"),
+    ("Swing-up, `pf.ModelExploration`", "4 episodes online", "explore-swing-up-4", "explored", "-", "swing-up"),
     (
         *("MountainCarContinuous-v0, `pf.ModelExploration`", "15 episodes online", "explore-mountain-car-15"),
         *("explored", "-", ""),
     ),
-    ("Pendulum-v1, `pf.ModelExploration`", "2,000 steps online", "explore-pendulum-v1-2000", "explored", "-", ""),
+    ("Pendulum-v1, `pf.ModelExploration`", "1,000 steps online", "explore-pendulum-v1-1000", "explored", "-", ""),
     (
         "Pendulum 6 kg, Fitted Policy Forest",
         "100 random episodes",

@@ -4,8 +4,9 @@ The candidates, from simple to complex, are: none, polynomials of rising degree,
 large, smaller and small leaves; last, on request, a linear function with a Gaussian process if the samples are few. If
 most samples obey a law that others break (contacts, stops, limits), the forest models these exceptions. The first
 candidate whose error is within one standard error (of the paired difference, by episode) of the smallest error is
-chosen, because a plan would exploit a complex model that is better by chance. If there is noise, polynomials of systems
-that may be symmetric are shrunk towards odd functions (`symmetry`).
+chosen, because a plan would exploit a complex model that is better by chance. If exceptions that nothing predicts are
+most of all errors, a candidate that misses most samples by far less is chosen instead. If there is noise, polynomials
+of systems that may be symmetric are shrunk towards odd functions (`symmetry`).
 """
 
 from __future__ import annotations
@@ -147,7 +148,7 @@ def nearly_odd(
     """The choices for outputs that may be odd functions: the same candidates, but if there is noise, polynomials above
     the first degree are shrunk towards odd functions."""
     compared = [pair for pair in zip(choices, targets.T, strict=True) if pair[0].judged is not None]
-    if hardly_noisy((choice.residuals, y) for choice, y in compared):
+    if hardly_noisy((typical(choice.residuals, choice.judged), y) for choice, y in compared):
         return list(choices)
     rest = held_out, seed, n_jobs
     return [_reconsidered(choice, inputs, y, *rest) for choice, y in zip(choices, targets.T, strict=True)]
@@ -289,8 +290,8 @@ def _simplest(
 
     best = min(squares, key=lambda kind: float(squares[kind].mean()))
     chosen = next(kind for kind in squares if as_good(kind, best))
-    size = typical(missed[chosen])
-    if size <= MATTERS * typical(missed[OutputKind("none")]):
+    usual = {kind: typical(e, judged) for kind, e in missed.items()}
+    if usual[chosen] <= MATTERS * usual[OutputKind("none")]:
         return chosen
-    lawful = (kind for kind in missed if typical(missed[kind]) < MOST_OBEY * size and as_good(kind, chosen))
+    lawful = (kind for kind in missed if usual[kind] < MOST_OBEY * usual[chosen] and as_good(kind, chosen))
     return next(lawful, chosen)

@@ -23,7 +23,7 @@ from policyforest.learning.dynamics.model_parts import Resampling, RewardModel
 from policyforest.learning.dynamics.open_loop import open_loop_scores
 from policyforest.learning.dynamics.regression import FittedOutput, ModelInputs, OutputKind, fit_output
 from policyforest.learning.dynamics.structure import ExogenousEvidence, Structure
-from policyforest.learning.dynamics.typical_errors import QUIET, hardly_noisy
+from policyforest.learning.dynamics.typical_errors import QUIET, hardly_noisy, typical
 from policyforest.learning.nearby_states import NearbyStates, clip
 
 # Beyond this number of samples, none are drawn from the model. (Pendulum-v1, 10,000 samples: -177 with resampling on
@@ -132,10 +132,10 @@ class DynamicsModel:
         """Whether its errors on most samples hardly matter; a few samples may break a law, at a stop for example."""
         outputs = [*self.structure.plain, *(i for i, _, _ in self.structure.circles)]
         learned = zip(outputs, self.choices, self.targets.T, strict=True)
-        pairs = [(choice.residuals, y) for d, choice, y in learned if d not in self.exogenous]
+        pairs = [(typical(choice.residuals), y) for d, choice, y in learned if d not in self.exogenous]
         if self.known_reward is None:
-            pairs.append((self.reward.choice.residuals, self.reward.targets))
-        return hardly_noisy(pairs)
+            pairs.append((typical(self.reward.choice.residuals), self.reward.targets))
+        return self.is_quiet or hardly_noisy(pairs)
 
     @property
     def is_linear_quadratic(self) -> bool:
@@ -148,8 +148,10 @@ class DynamicsModel:
     def _has_quadratic_reward(self) -> bool:
         """Whether the reward of steps that do not end is quadratic; a known reward, up to rounding."""
         quadratic, choice = OutputKind("quadratic"), self.reward.choice
+        if self.reward.shapes:
+            return False
         if self.known_reward is None:
-            return _nearly(choice, quadratic) and not self.reward.shapes
+            return _nearly(choice, quadratic)
         if not choice.errors.get(quadratic, 1.0) < ROUNDING:
             return False
         data = self.transitions[self.reward.rows]

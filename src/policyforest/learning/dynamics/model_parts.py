@@ -47,7 +47,7 @@ class RewardModel:
     inputs: ModelInputs
     targets: Floats
     sources: tuple[int, ...]
-    """The dimensions of (s, a, s') that the reward depends on"""
+    """The dimensions of (s, a, s') that are inputs as they are"""
     rows: NDArray[np.intp]
     """The samples that it is learned from: those that are not terminal"""
     shapes: tuple[Shape, ...] = ()

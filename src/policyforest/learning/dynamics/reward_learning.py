@@ -13,10 +13,11 @@ from itertools import product
 
 import numpy as np
 
+from policyforest._support.arguments import Floats
 from policyforest.data.transitions import Transitions
 from policyforest.learning.dynamics.choice import FOLDS, Choice, HeldOut, choose, chosen_again, held_out_errors
 from policyforest.learning.dynamics.model_parts import RewardModel, Shape
-from policyforest.learning.dynamics.regression import Base, ModelInputs, OutputKind, r_squared
+from policyforest.learning.dynamics.regression import Base, ModelInputs, OutputKind, fit_output, predict, r_squared
 from policyforest.learning.dynamics.structure import Structure
 
 # R² above this means that nothing is left to explain.
@@ -30,6 +31,11 @@ BOTH_SIGNS = 0.05
 # The bases that are tried, with this many samples per coefficient.
 SHAPED_BASES: tuple[Base, ...] = ("linear", "quadratic")
 SAMPLES_PER_COEFFICIENT = 3
+# Up to this number of pairs, every order of sine and cosine is tried; with more, the same order for all pairs.
+MOST_ORDERED = 3
+# Two models agree if they differ by at most this share of the spread of the rewards, in about so many observed steps,
+# with the angles turned to so many places.
+SAME, PROBED, TURNS = 1e-3, 64, 16
 
 
 def learn_reward(
@@ -101,37 +107,76 @@ class _RewardLearning:
     def _shaped(self) -> RewardModel | None:
         """The simplest polynomial in angles and absolute values that is exact on held-out samples."""
         n, m = self.data.states.shape[1], self.data.actions.shape[1]
-        for first, cosine_first in product((0, n + m), (True, False) if self.structure.circles else (True,)):
-            numbers, shapes = self._shapes([*range(first, first + n), *range(n, n + m)], first, cosine_first)
-            inputs = self._inputs(numbers, shapes)
-            for base in SHAPED_BASES if shapes else ():
-                if SAMPLES_PER_COEFFICIENT * inputs.n_coefficients(base) > len(self.y):
-                    continue
+        copied = tuple(d for d, _ in self.structure.copies)
+        # Past rows hardly differ from the present one, so polynomials without them are more exact.
+        for first, left in product((0, n + m), dict.fromkeys((copied, ()))):
+            dimensions = [d for d in (*range(first, first + n), *range(n, n + m)) if d - first not in left]
+            exact = [made for pairs in self._orders(first) if (made := self._exact(dimensions, pairs)) is not None]
+            if exact and all(self._agree(exact[0], other, first) for other in exact[1:]):
+                return exact[0]
+        return None
+
+    def _orders(self, first: int) -> list[list[tuple[int, int]]]:
+        """Pairs (sine, cosine), in all orders if there are few. The angle is zero where the cosine is largest, and
+        turns from pi to -pi on the other side; the samples do not show which dimension is the cosine."""
+        pairs = [(first + i, first + j) for i, j, _ in self.structure.circles]
+        number = len(pairs)
+        turns = (
+            product((True, False), repeat=number) if number <= MOST_ORDERED else ([t] * number for t in (True, False))
+        )
+        return [[pair[::-1] if turn else pair for pair, turn in zip(pairs, each, strict=True)] for each in turns]
+
+    def _exact(self, dimensions: Sequence[int], pairs: Sequence[tuple[int, int]]) -> RewardModel | None:
+        """The simplest exact polynomial for one order of the pairs."""
+        paired = {d for pair in pairs for d in pair}
+        numbers = [d for d in dimensions if d not in paired and np.ptp(self.step[:, d]) > 0.0]
+        angles = [Shape(i, j, size=False) for i, j in pairs]
+        sizes = [Shape(i, j, size=True) for i, j in (*pairs, *((d, d) for d in numbers))]
+        shapes = [*angles, *(size for size in sizes if self._has_both_signs(size))]
+        inputs = self._inputs(numbers, shapes)
+        for base in SHAPED_BASES if shapes else ():
+            if SAMPLES_PER_COEFFICIENT * inputs.n_coefficients(base) <= len(self.y):
                 choice = self._if_exact(OutputKind(base), inputs)
                 if choice is not None:
                     return self._model(choice, inputs, numbers, shapes)
         return None
 
-    def _shapes(self, dimensions: Sequence[int], first: int, cosine_first: bool) -> tuple[list[int], list[Shape]]:
-        """The dimensions that are numbers, and the angles and absolute values. Nothing tells which dimension of a pair
-        is the cosine; the angle is zero where the cosine is largest."""
-        pairs = [(first + i, first + j)[:: -1 if cosine_first else 1] for i, j, _ in self.structure.circles]
-        paired = {d for pair in pairs for d in pair}
-        numbers = [d for d in dimensions if d not in paired and np.ptp(self.step[:, d]) > 0.0]
-        angles = [Shape(i, j, size=False) for i, j in pairs]
-        sizes = [Shape(i, j, size=True) for i, j in (*pairs, *((d, d) for d in numbers))]
-        return numbers, [*angles, *(size for size in sizes if self._has_both_signs(size))]
+    def _agree(self, one: RewardModel, other: RewardModel, first: int) -> bool:
+        """Whether two models that are exact on the samples predict the same at all angles. They do not if no sample is
+        where the angle of one of them turns."""
+        step = self.step[:: 1 + len(self.step) // PROBED].repeat(TURNS, axis=0)
+        turned = np.tile(np.arange(TURNS) * 2.0 * np.pi / TURNS, len(step) // TURNS)
+        for i, j, radius in self.structure.circles:
+            step[:, first + i], step[:, first + j] = radius * np.sin(turned), radius * np.cos(turned)
+        found = [_predicted(model, step) for model in (one, other)]
+        return bool(np.abs(found[0] - found[1]).max() <= SAME * float(self.y.std()))
 
     def _has_both_signs(self, size: Shape) -> bool:
         x = size._replace(size=False).of(self.step)
         return bool(min(np.mean(x > 0.0), np.mean(x < 0.0)) >= BOTH_SIGNS)
 
     def _if_exact(self, kind: OutputKind, inputs: ModelInputs) -> Choice | None:
-        """Folds are of single samples, not of episodes: one episode may be the only one on its side of zero."""
+        """Folds are of single samples, not of episodes: one episode may be the only one on its side of zero. What a
+        few samples rule out is not compared."""
+        some = np.arange(
+            0, len(self.y), 1 + len(self.y) // (SAMPLES_PER_COEFFICIENT * inputs.n_coefficients(kind.base))
+        )
+        fitted = fit_output(kind, inputs, self.y, some, n_estimators=1, seed=self.seed, n_jobs=self.n_jobs)
+        missed = self.y[some] - predict(fitted, inputs, inputs.rows[some])
+        if float(np.mean(missed**2)) > EXACT * float(self.y.var()):
+            return None
         fold = np.random.default_rng([self.seed, 9]).permutation(len(self.y)) % FOLDS
         missed = held_out_errors(kind, inputs, self.y, fold, self.seed, self.n_jobs)
         score = r_squared(missed, self.y)
         return Choice(kind, kind, missed, score, {kind: 1.0 - score}) if score >= 1.0 - EXACT else None
+
+
+def _predicted(model: RewardModel, step: Floats) -> Floats:
+    """The rewards of a polynomial at rows of (s, a, s')."""
+    rows = np.concatenate([step[:, list(model.sources)], *(shape.of(step)[:, None] for shape in model.shapes)], axis=1)
+    everything = np.arange(len(model.targets))
+    fitted = fit_output(model.choice.kind, model.inputs, model.targets, everything, n_estimators=1, seed=0, n_jobs=1)
+    return predict(fitted, model.inputs, np.ascontiguousarray(rows))
 
 
 def _sources(data: Transitions) -> list[list[int]]:

@@ -20,13 +20,26 @@ QUIET = 3e-3
 NORMAL = 1.4826
 
 
-def typical(missed: Floats) -> float:
-    """The typical error, that of most samples. A mean error could be dominated by one held-out episode far from all
-    others, and hide that a Gaussian process misses the others by only a hundredth."""
-    return float(np.median(np.abs(missed)))
+# An error below this fraction of the numbers themselves is rounding.
+ROUNDING = 1e-6
 
 
-def hardly_noisy(outputs: Iterable[tuple[Floats, Floats]]) -> bool:
-    """Whether typical errors are below `QUIET` of the variance, for outputs of (errors, true numbers). Noise is in
-    every sample and shows in the median of the errors; the errors at a stop, which few samples meet, do not."""
-    return all((NORMAL * typical(missed)) ** 2 <= QUIET * float(y.var()) for missed, y in outputs)
+def typical(missed: Floats, judged: Floats | None = None) -> float:
+    """The typical error, that of most samples; `judged` says how much each sample counts. A mean error could be
+    dominated by one held-out episode far from all others, and hide that a Gaussian process misses the others by only a
+    hundredth."""
+    sizes = np.abs(missed)
+    if judged is None or np.ptp(judged) == 0.0:
+        return float(np.median(sizes))
+    order = np.argsort(sizes, kind="stable")
+    counted = np.cumsum(judged[order])
+    return float(sizes[order][np.searchsorted(counted, counted[-1] / 2.0)])
+
+
+def hardly_noisy(outputs: Iterable[tuple[float, Floats]]) -> bool:
+    """Whether typical errors are below `QUIET` of the variance, for outputs of (typical error, true numbers). Noise is
+    in every sample and shows in the median of the errors; the errors at a stop, which few samples meet, do not."""
+    return all(
+        NORMAL * error <= max(np.sqrt(QUIET) * float(y.std()), ROUNDING * float(np.abs(y).max(initial=0.0)))
+        for error, y in outputs
+    )
