@@ -40,9 +40,10 @@ def test_few_dimensions_are_planned_on_a_grid_and_a_pole_swings_up_within_four_e
 
 def test_without_a_grid_trajectories_are_planned(monkeypatch):
     monkeypatch.setattr(model_planner.GridPlanning, "fits", staticmethod(lambda model: False))
-    learned = agent(seed=1).learn(episodes=4)
+    learned = agent(seed=1).learn(episodes=8)
     assert any("trajectories" in plan.values for plan in learned.plans)
-    assert learned.log[-1].episode_return > learned.log[0].episode_return
+    returns = [report.episode_return for report in learned.log]
+    assert np.mean(returns[-3:]) > returns[0] + 3.0
 
 
 def test_first_actions_are_held_for_several_steps():
