@@ -25,8 +25,8 @@ ROUNDING = 1e-6
 
 
 def typical(missed: Floats, judged: Floats | None = None) -> float:
-    """The typical error, that of most samples; `judged` says how much each sample counts. A mean error could be
-    dominated by one held-out episode far from all others, and hide that a Gaussian process misses the others by only a
+    """The typical error, that of most samples; `judged` is the weight of each sample. A mean error could be dominated
+    by one held-out episode far from all others, and hide that a Gaussian process misses the others by only a
     hundredth."""
     sizes = np.abs(missed)
     if judged is None or np.ptp(judged) == 0.0:
